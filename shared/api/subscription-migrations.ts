@@ -104,7 +104,6 @@ export const subscriptionMigrations = {
     heavy: "cancel",
     body: SubscriptionMigrationCreate,
     response: SubscriptionMigrationPreview,
-    errors: ["ResourceNotFound"],
   },
   create: {
     method: "POST",
@@ -114,7 +113,7 @@ export const subscriptionMigrations = {
     access: writing,
     body: SubscriptionMigrationCreate,
     response: SubscriptionMigration,
-    errors: ["ResourceNotFound", "BadRequest"],
+    errors: ["BadRequest"],
     confirm:
       "Move all subscribers of this product? Each is told by mail first, and pays the new price from a later renewal on.",
   },

@@ -403,7 +403,6 @@ describe("the answers that have a reason of their own", () => {
     const said = await floe.deps.processor.test?.authenticate(client_secret, false);
     const refused = { body: { setup_intent_id: said?.outcome.processor_id } };
     expect(await ask("portalCards.confirm", refused)).toBe("PaymentMethodSetupFailed");
-
     const sold = await sellOrder(floe, seller, await buyerOf(seller));
     const own = { params: { id: sold } };
     expect(await ask("portalOrders.confirmPayment", { ...own, ...card("pm_card_visa") })).toBe(
@@ -413,6 +412,9 @@ describe("the answers that have a reason of their own", () => {
     expect(await ask("portalOrders.generateInvoice", own)).toBe("OrderNotEligibleForInvoice");
     const unpaid = { params: await sellUnpaid(floe, seller, await buyerOf(seller)) };
     expect((await call(named("orders.resendMail"), { as: seller.key, ...unpaid })).json.error).toBe("BadRequest");
+    const move = { as: seller.key, ...(await freshOf["subscriptionMigrations.create"]?.(floe, seller)) };
+    for (const status of [201, 400])
+      expect(await call(named("subscriptionMigrations.create"), move)).toMatchObject({ status });
     const [kept] = (await floe.client(as).portalCards.list({ query: {} })).items;
     const used = { params: { id: kept?.id ?? "" } };
     expect(await ask("portalCards.delete", used)).toBe("PaymentMethodInUseByActiveSubscription");
