@@ -56,7 +56,6 @@ beforeAll(async () => {
   all = await startOperations();
 });
 afterAll(() => all?.floe.close());
-
 /** The words of the first list of words in a schema. */
 function enumOf(schema: object): string[] {
   if ("enum" in schema) return schema.enum as string[];
