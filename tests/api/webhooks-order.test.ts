@@ -159,6 +159,22 @@ test("a sender whose lease has ended takes nothing back, and its success counts"
   expect(names().slice(0, 3)).toEqual(["a1", "a1", "b1"]);
 });
 
+test("a failure that is recorded after the lease has ended leaves the schedule to the sender that has the queue", async () => {
+  await happen("a1");
+  receiver.answer(async (number) => {
+    if (number !== 1) return 500;
+    // The sender was held up until another has taken the queue, whose attempt failed.
+    floe.clock.advance(61_000);
+    await deliver();
+    return 500;
+  });
+  await deliver();
+  expect(names()).toEqual(["a1", "a1"]);
+  const [copy] = await copies();
+  expect(copy).toMatchObject({ attempts: 1, succeeded: null });
+  expect((await findEndpoint())?.due_at).toEqual(copy?.next_attempt_at);
+});
+
 test("what a server of the version before has queued is found at the start", async () => {
   await happen("a1", "a2");
   await floe.deps.db.update(webhookEvents).set({ object_id: null, waits: true });
