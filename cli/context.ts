@@ -1,3 +1,4 @@
+import { isUuid } from "../shared/uuid.ts";
 import { Fault } from "./fault.ts";
 import type { Io } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
@@ -102,8 +103,6 @@ export async function listOwnOrganizations(context: Context): Promise<Organizati
   return Array.isArray(answer) ? (answer as Organization[]) : [];
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** Find the organization that a person named by id or slug. */
 export function pickOrganization(all: Organization[], named: string): Organization {
   const found = all.find((one) => one.id === named || one.slug === named);
@@ -128,7 +127,7 @@ export async function findOrganizationOfPerson(context: Context): Promise<string
     if (organization) return organization.id;
     throw reportNoneChosen();
   }
-  if (uuid.test(org)) return org;
+  if (isUuid(org)) return org;
   if (organization?.slug === org) return organization.id;
   return pickOrganization(await listOwnOrganizations(context), org).id;
 }
@@ -138,7 +137,7 @@ export async function findOrganization(context: Context): Promise<string | undef
   const { apiKey, org, organization } = context.settings();
   if (!apiKey) return findOrganizationOfPerson(context);
   // The server holds an id against the key; a slug must become one first.
-  if (org === undefined || uuid.test(org)) return org;
+  if (org === undefined || isUuid(org)) return org;
   if (organization?.slug === org) return organization.id;
   const all = await listOrganizationsOfKey(context).catch((error: unknown) => {
     if (!(error instanceof Fault) || error.kind !== "not_permitted") throw error;

@@ -2,6 +2,7 @@
  * Answers are checked against the shapes of the contract. The check reads JSON Schema, so the command line and pages need no
  * validator; `shared/answer-shapes.ts` makes the shapes. Faults are worded as the official SDKs word them.
  */
+import { isUuid } from "./uuid.ts";
 
 /** The part of JSON Schema that the contract's answers use. */
 export type Shape = {
@@ -34,7 +35,6 @@ const [issues_max, text_length_max, value_length_max, depth_max] = [20, 16_000, 
 /** A value under such a name may belong to a person or open a door: only its type is shown. */
 const personal = /mail|name|address|line1|line2|postal|city|phone|ip$|key|token|secret|tax_id|password|url/i;
 const times = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
-const uuids = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function getTypeName(value: unknown): string {
   if (value === null) return "null";
@@ -149,9 +149,7 @@ function checkType(shape: Shape, value: unknown, path: Path, at: Check): Issue[]
 
 function checkFormat(format: string | undefined, value: string, path: Path): Issue[] {
   const isWell =
-    format === "date-time"
-      ? times.test(value) && !Number.isNaN(Date.parse(value))
-      : format !== "uuid" || uuids.test(value);
+    format === "date-time" ? times.test(value) && !Number.isNaN(Date.parse(value)) : format !== "uuid" || isUuid(value);
   const name = format === "uuid" ? "uuid" : "datetime";
   return isWell ? [] : [{ path, code: "invalid_string", message: `Invalid ${name}`, details: [] }];
 }

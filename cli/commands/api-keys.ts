@@ -1,5 +1,7 @@
 /** `floe api-keys`: keys for programs, of the organization or of oneself. A key is shown once. */
+
 import { type Command, InvalidArgumentError } from "commander";
+import { isUuid } from "../../shared/uuid.ts";
 import { type Account, findPlace, getAccount, readListed, writeWireCase } from "../accounts/account-context.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
@@ -19,7 +21,6 @@ type UpdateOptions = { name?: string; expiresIn?: number; scopes?: string[]; ena
 type Key = Record<string, unknown> & { id: string; key?: string };
 
 const whichKey = "its name, its beginning as lists show it, or its id";
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const columns = ["name:name", "start", "scopes", "enabled:flag", "expires_at:date", "last_request:date", "id:key"];
 const fields = [
@@ -124,7 +125,7 @@ async function loadKeys(context: Context, personal: boolean | undefined): Promis
 
 /** The id of the key that was named: among the keys of the organization in use, else among a person's own. */
 async function findKeyId(context: Context, named: string): Promise<string> {
-  if (uuid.test(named)) return named;
+  if (isUuid(named)) return named;
   const wanted = named.trim().toLowerCase();
   for (const personal of [false, true]) {
     const keys = await loadKeys(context, personal);

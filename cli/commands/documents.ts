@@ -5,8 +5,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { open } from "../http.ts";
 import { pause } from "../pause.ts";
-import { findId } from "../resource/names.ts";
-import { readIdOrName } from "../resource/shorthand.ts";
+import { resolveId } from "../resource/names.ts";
 import { saveWhole } from "../save.ts";
 
 type Add = (group: Command, contextOf: (command: Command) => Context) => void;
@@ -54,8 +53,7 @@ export const addCreditNote = addCommand({
 });
 
 async function save(context: Context, kind: Kind, named: string, output: string | undefined): Promise<void> {
-  const found = kind.of === "order" ? readIdOrName("orders", named) : named;
-  const id = typeof found === "string" ? found : await findId(context, found);
+  const id = kind.of === "order" ? await resolveId(context, "orders", named) : named;
   const place = { path: kind.path, params: { id } };
   if (kind.isAsked) await context.call({ method: "POST", ...place });
   const until = Date.now() + waitMaxMs;

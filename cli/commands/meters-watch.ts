@@ -7,8 +7,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { request } from "../request.ts";
-import { findId } from "../resource/names.ts";
-import { readIdOrName } from "../resource/shorthand.ts";
+import { resolveId } from "../resource/names.ts";
 import { drawQuantities, type Quantities } from "../ui/quantities.ts";
 
 type Options = { every: number; hours: number; timezone?: string };
@@ -41,8 +40,7 @@ export function addWatch(group: Command, contextOf: (command: Command) => Contex
 
 async function watch(context: Context, named: string, options: Options): Promise<void> {
   const { timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = options;
-  const found = readIdOrName("meters", named);
-  const id = typeof found === "string" ? found : await findId(context, found);
+  const id = await resolveId(context, "meters", named);
   const meter = (await request(context, routes.meters.get, { params: { id } })) as { name: string };
   const now = await readClock(context);
   const read = async () =>

@@ -7,8 +7,7 @@ import * as routes from "../../shared/routes.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { request } from "../request.ts";
-import { findId } from "../resource/names.ts";
-import { readIdOrName } from "../resource/shorthand.ts";
+import { resolveId } from "../resource/names.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 import { formatLocalTime } from "../ui/table.ts";
 
@@ -48,15 +47,10 @@ Examples:
   command.action((product: string, options: Options) => runMigrate(contextOf(command), product, options));
 }
 
-async function resolveProduct(context: Context, product: string): Promise<string> {
-  const named = readIdOrName("products", product);
-  return typeof named === "string" ? named : findId(context, named);
-}
-
 async function runMigrate(context: Context, product: string, options: Options): Promise<void> {
   const asked = checkAskedFields(context.globals.json, options.rehearse ? previewFields : fields);
-  const product_id = await resolveProduct(context, product);
-  const to_product_id = options.to === undefined ? product_id : await resolveProduct(context, options.to);
+  const product_id = await resolveId(context, "products", product);
+  const to_product_id = options.to === undefined ? product_id : await resolveId(context, "products", options.to);
   const body = { product_id, to_product_id, notify_days: options.notify };
   if (options.rehearse && context.json) return showOne(context, await request(context, previewRoute, { body }), asked);
   const isAsking = !options.yes && context.interactive;

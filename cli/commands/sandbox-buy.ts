@@ -2,8 +2,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { formatMoney } from "../../shared/money.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
-import { findId } from "../resource/names.ts";
-import { readIdOrName } from "../resource/shorthand.ts";
+import { resolveId } from "../resource/names.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 import { type Bought, buyProduct } from "../sandbox/purchase.ts";
 import { requireSandbox } from "../sandbox/require.ts";
@@ -70,8 +69,7 @@ async function runBuy(context: Context, product: string, options: Options): Prom
   const asked = checkAskedFields(context.globals.json, fields);
   const organization_id = await findCurrentOrganization(context);
   await requireSandbox(context, organization_id, "a purchase from the terminal is for sandboxes alone");
-  const named = readIdOrName("products", product);
-  const product_id = typeof named === "string" ? named : await findId(context, named);
+  const product_id = await resolveId(context, "products", product);
   const note = (text: string): void => context.say(`${removeControls(text)}\n`);
   const bought = await buyProduct(
     context,

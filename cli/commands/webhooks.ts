@@ -4,21 +4,19 @@ import type { Context } from "../context.ts";
 import { findWorst, formatChecks, rejectFailures } from "../doctor/show.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
-import { findId } from "../resource/names.ts";
-import { NamedReference } from "../resource/shorthand.ts";
+import { resolveId } from "../resource/names.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 import { removeControls } from "../ui/theme.ts";
 import { checkFirst, checkRobustness } from "../webhooks/checks.ts";
 import { openProber } from "../webhooks/probe.ts";
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const which = "the address of a receiver, or an endpoint's id or name";
 
 /** The address that was named: as such, or by an endpoint. `3000/hooks` is on this machine. */
 async function findUrl(context: Context, named: string): Promise<string> {
   if (/^https?:\/\//.test(named)) return named;
   if (/^\d{2,5}(\/|$)/.test(named)) return `http://localhost:${named}`;
-  const id = uuid.test(named) ? named : await findId(context, new NamedReference("webhooks", named));
+  const id = await resolveId(context, "webhooks", named);
   const path = "/v1/webhooks/endpoints/:id";
   return ((await context.call({ method: "GET", path, params: { id } })) as { url: string }).url;
 }
@@ -89,7 +87,7 @@ function addSwitch(group: Command, contextOf: (command: Command) => Context, ena
   addExamples(command, `floe webhooks ${enabled ? "enable" : "disable"} https://example.com/hooks`);
   command.action(async (named: string) => {
     const context = contextOf(command);
-    const id = uuid.test(named) ? named : await findId(context, new NamedReference("webhooks", named));
+    const id = await resolveId(context, "webhooks", named);
     const path = "/v1/webhooks/endpoints/:id";
     const row = (await context.call({ method: "PATCH", path, params: { id }, body: { enabled } })) as { url: string };
     if (context.json) {

@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { GroupEntry } from "../manifest.ts";
 import { isMap } from "./maps.ts";
-import { findNames, NamedReference } from "./shorthand.ts";
+import { findNames, NamedReference, readIdOrName } from "./shorthand.ts";
 
 type Row = Record<string, unknown> & { id: string };
 type Page = { items?: Row[]; pagination?: { max_page?: number } };
@@ -165,6 +165,12 @@ export async function findId(context: Context, { group, name }: NamedReference):
   const found = (await getThings(context, group).ids([name], true)).get(name);
   if (!found || found instanceof Fault) throw found ?? new Error(`No answer for ${name}.`);
   return found.id;
+}
+
+/** The id of a thing of a group that a person named by its id or its name. */
+export async function resolveId(context: Context, group: string, named: string): Promise<string> {
+  const found = readIdOrName(group, named);
+  return typeof found === "string" ? found : findId(context, found);
 }
 
 /** The ids of other things in use that are called as this one, as far as one look-up finds them. */

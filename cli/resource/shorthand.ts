@@ -1,4 +1,5 @@
 /** A flag that people type in place of fields that are hard to write. */
+import { isUuid } from "../../shared/uuid.ts";
 import { Fault } from "../fault.ts";
 import { isMap } from "./maps.ts";
 
@@ -50,11 +51,9 @@ export class WrittenAmount {
   }
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** An id as it is; anything else is a name of something in this group of commands. */
 export const readIdOrName = (group: string, text: string): string | NamedReference =>
-  uuid.test(text) ? text : new NamedReference(group, text);
+  isUuid(text) ? text : new NamedReference(group, text);
 
 /** A usage error about what was typed: what is wrong, and how it is written. */
 export const rejectText = (text: string, why: string, how: string): never => {

@@ -7,8 +7,7 @@ import type { Context } from "../context.ts";
 import { parseSince } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { request } from "../request.ts";
-import { findId } from "../resource/names.ts";
-import { NamedReference } from "../resource/shorthand.ts";
+import { resolveId } from "../resource/names.ts";
 
 type Options = Record<string, unknown> & {
   failed?: boolean;
@@ -21,7 +20,6 @@ type Options = Record<string, unknown> & {
 type Delivery = { webhook_event: { id: string; type: string; succeeded: boolean | null; is_archived: boolean } };
 type Page = { items: Delivery[]; pagination: { max_page: number } };
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Each page has a hundred attempts. */
 const pagesMax = 50;
 
@@ -44,7 +42,7 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   const events = await listFailed(context, {
     succeeded: false,
     ...(since !== undefined && { start_timestamp: parseSince("--since", since, context.now()).toISOString() }),
-    ...(endpoint !== undefined && { endpoint_id: await findEndpoint(context, endpoint) }),
+    ...(endpoint !== undefined && { endpoint_id: await resolveId(context, "webhooks", endpoint) }),
     ...(event !== undefined && { event_type: event }),
   });
   if (!options.dryRun && events.length > 0) await confirm(context, `Send ${events.length} events again?`, options.yes);
@@ -60,9 +58,6 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   else context.say(events.length === 0 ? "No delivery has failed.\n" : `Sending ${sent.length} events again.\n`);
   return true;
 }
-
-const findEndpoint = async (context: Context, named: string): Promise<string> =>
-  uuid.test(named) ? named : findId(context, new NamedReference("webhooks", named));
 
 /** The events of failed attempts that no later attempt has delivered, the oldest first. */
 async function listFailed(context: Context, filter: Record<string, unknown>): Promise<{ id: string; type: string }[]> {

@@ -24,10 +24,6 @@ export function createId(at: Date): string {
   return v7({ msecs: at.getTime(), seq: sequence, random: random.subarray(used - id_bytes, used) });
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Whether a text is written as an id. */
-export const isUuid = (text: string): boolean => uuid.test(text);
-
 /** What no id of a time is before. */
 export const getFirstId = (at: Date): string => {
   const digits = Math.max(0, at.getTime()).toString(16).padStart(12, "0");

@@ -1,5 +1,5 @@
 /** What of a body the request log keeps. */
-import { isUuid } from "../../platform/ids.ts";
+import { isUuid } from "../../../shared/uuid.ts";
 
 const depthMax = 4;
 const entriesMax = 20;

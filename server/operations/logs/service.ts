@@ -2,9 +2,9 @@ import type { LogEntry, LogKind, logs } from "../../../shared/api/logs.ts";
 import { logKinds } from "../../../shared/api/logs.ts";
 import type { Service } from "../../../shared/contract.ts";
 import { notFound } from "../../../shared/errors.ts";
+import { isUuid } from "../../../shared/uuid.ts";
 import { computeTotals } from "../../billing/orders/rules.ts";
 import { type Ctx, requireOrganization } from "../../platform/context.ts";
-import { isUuid } from "../../platform/ids.ts";
 import { describeDelivery, describeJob, describeMail, describeRequest } from "./rules.ts";
 import * as store from "./store.ts";
 

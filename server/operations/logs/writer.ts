@@ -1,11 +1,12 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { truncateToWhole } from "../../../shared/money.ts";
+import { isUuid } from "../../../shared/uuid.ts";
 import { organization } from "../../identity/organizations/tables.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Deps } from "../../platform/context.ts";
 import { findOutage } from "../../platform/db/unreachable.ts";
-import { createId, isUuid } from "../../platform/ids.ts";
+import { createId } from "../../platform/ids.ts";
 import { createCleanupWorker, type Worker } from "../../platform/jobs/workers.ts";
 import { redactError } from "../../platform/loggable.ts";
 import { getTrace } from "../../platform/telemetry/trace.ts";

@@ -1,8 +1,9 @@
 import type { EventCreate, IngestedEvent } from "../../../shared/api/events.ts";
 import { type Fault, fault, invalid } from "../../../shared/errors.ts";
+import { isUuid } from "../../../shared/uuid.ts";
 import { markFirstUse } from "../../customers/customers/store.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
-import { createId, getTimeOfId, isUuid } from "../../platform/ids.ts";
+import { createId, getTimeOfId } from "../../platform/ids.ts";
 import { yieldToForeground } from "../../platform/jobs/priority.ts";
 import { findWindows, type UsagePeriod } from "../meters/balances-store.ts";
 import { MeterResetConflictError } from "../meters/consumption.ts";
