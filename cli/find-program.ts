@@ -1,4 +1,4 @@
-/** Programs on the PATH of the person, and of nobody else: what a checkout brings along is not run. */
+/** Programs on the person's own PATH. A program that a cloned folder contains is not run. */
 import { accessSync, constants, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 

@@ -51,7 +51,7 @@ export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions
       const from = await tail.now();
       const checkout = await options.find(createRequestContext(deps, request, anonymous), client_secret);
       const latest = await findLatestUpdate(deps, checkout.organization_id, checkout.id);
-      /** The latest event of each status that the seller is still to be told of. */
+      /** The latest event of each status that is not delivered to the seller yet. */
       const waits = new Map<string, AbortController>();
       const reportWhenDelivered = async (status: string, event_id: string, send: Send, signal: AbortSignal) => {
         waits.get(status)?.abort();

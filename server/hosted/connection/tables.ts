@@ -20,7 +20,7 @@ export const polarConnections = pgTable("polar_connections", {
   due_at: instant().notNull(),
 });
 
-/** Which process works on the endpoint of an organization at Polar, and until when nobody else does. */
+/** The lease of the process that works on the endpoint of an organization at Polar. */
 export const polarLeases = pgTable("polar_leases", {
   organization_id: text()
     .primaryKey()

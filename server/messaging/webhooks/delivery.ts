@@ -35,7 +35,7 @@ const runMsMax = 5000;
 const workerName = "webhooks.deliver";
 
 type Taken = { id: string; payload: string; round: number; object_id: string | null };
-/** An endpoint's events that are sent one after another, in their order, while nobody else has the queue. */
+/** An endpoint's events that are sent one after another, in their order, by the sender that holds the lease of the queue. */
 type Run = {
   organization_id: string;
   endpoint_id: string;
