@@ -205,7 +205,7 @@ test("RST-07, RST-08: a PostgreSQL is backed up by pg_dump and restored into an 
   standIn({ pg_restore: `exec ${process.execPath} ${at("copy.mjs")}` });
   writeCopier(address, empty);
   const restored = await runCommand(["admin", "restore", folder, "--json"]);
-  expect([restored.code, restored.out && JSON.parse(restored.out)]).toMatchObject([
+  expect([restored.code, restored.out ? JSON.parse(restored.out) : restored.err]).toMatchObject([
     0,
     { secret: "right", verified: true },
   ]);
@@ -235,13 +235,20 @@ async function createEmpty(address: URL): Promise<string> {
 /** A program that fills a database with another one's tables. */
 function writeCopier(from: URL, to: string): void {
   const name = new URL(to).pathname.slice(1);
+  const source = from.pathname.slice(1);
   writeFileSync(
     at("copy.mjs"),
     `import postgres from ${JSON.stringify(import.meta.resolve("postgres"))};
 const sql = postgres(${JSON.stringify(databaseUrl.replace(/\/[^/]*$/, "/postgres"))}, { max: 1 });
-await sql.unsafe("select pg_terminate_backend(pid) from pg_stat_activity where datname in ('${name}', '${from.pathname.slice(1)}')");
-await sql.unsafe('drop database "${name}"');
-await sql.unsafe('create database "${name}" template "${from.pathname.slice(1)}" strategy file_copy');
+// A server that connects again between the end of its connections and the copy would make the copy fail.
+await sql.unsafe('alter database "${source}" with allow_connections false');
+await sql.unsafe("select pg_terminate_backend(pid) from pg_stat_activity where datname = '${source}'");
+try {
+  await sql.unsafe('drop database "${name}" with (force)');
+  await sql.unsafe('create database "${name}" template "${source}" strategy file_copy');
+} finally {
+  await sql.unsafe('alter database "${source}" with allow_connections true');
+}
 await sql.end();`,
   );
 }
