@@ -10,6 +10,7 @@ const runs = ["tests/rules/webhooks.test.ts"];
 const clocks = ["tests/rules/sandbox.test.ts"];
 const tokens = ["tests/rules/tokens.test.ts"];
 const members = ["tests/rules/members.test.ts"];
+const marks = ["tests/api/test-marks.test.ts"];
 const device = ["tests/rules/device-flow.test.ts"];
 const examples = ["tests/cli/complete.long.test.ts"];
 const jobs = ["tests/cli/jobs.test.ts"];
@@ -83,5 +84,12 @@ export const otherDecisionFaults = {
     ["client-of-objects", "server/identity/accounts/device/protocol.ts", "Object.hasOwn(clients, id);", "id in clients;", ...device],
     ["past", "server/identity/accounts/device/protocol.ts", "Math.max(to.getTime() - from.getTime(), 0)", "to.getTime() - from.getTime()", ...device],
     ["held-by-nature", "server/identity/accounts/identity/permissions-guard.ts", "Object.hasOwn(held, resource) && held[resource]?.includes(action)", "(held[resource]?.length ?? 0) > 0", ...device],
+  ],
+  "test-marks": [
+    ["free-is-test", "server/platform/processors/processor.ts", "processor.test === undefined ? isTestAccount(processor.account) : config.test_cards", "processor.test !== undefined || isTestAccount(processor.account)", ...marks],
+    ["sandbox-alone", "server/platform/mail-transport/mail.ts", "const isTest = acceptsTestPayments(deps);", "const isTest = deps.sandbox;", ...marks],
+    ["live-stripe", "server/platform/processors/processor.ts", 'account.startsWith("stripe_test")', 'account.startsWith("stripe_")', ...marks],
+    ["mark-of-now", "server/billing/invoices/rules.ts", "payment ? isTestAccount(payment.account) : sources.sells_test", "sources.sells_test", ...marks],
+    ["words-left-out", "server/messaging/email/rules.ts", "        test: messages.test,\n", "", ...marks],
   ],
 };

@@ -44,7 +44,15 @@ async function buy(email: string) {
   const row = await findOrganization(floe.deps.db, seller.organization_id);
   if (!sale || !row) throw new Error("Nothing was sold.");
   const invoice = { kind: "invoice" as const, number: "1", created_at: sale.order.created_at };
-  const sources = { invoice, sale, seller: row, registrations: [], payment: undefined, refund: undefined };
+  const sources = {
+    sells_test: false,
+    invoice,
+    sale,
+    seller: row,
+    registrations: [],
+    payment: undefined,
+    refund: undefined,
+  };
   return { shown: shown.organization, mail: (await mailsTo(floe, email))[0], document: describeDocument(sources) };
 }
 

@@ -57,9 +57,10 @@ describe("a mail server", () => {
       logo_url: null,
       accent_color: null,
       reply_to: "help@frost.example",
-      test: "A test.",
+      test: null,
     };
-    await queue(floe, { ...letter, brand });
+    const speech = { language: "en", fallback: "", sent_by: "", test: "A test." };
+    await queue(floe, { ...letter, brand, speech });
     await floe.runJobs();
     expect(server.received[0]).toMatchObject({
       subject: "[TEST] Your order",

@@ -5,11 +5,17 @@ import { openMail } from "../../server/platform/mail-transport/mail.ts";
 import { eventually } from "./eventually.ts";
 import type { Floe } from "./floe.ts";
 
-/** The mails to an address, as they were written, the newest first. */
+const mark = "[TEST] ";
+
+/** The mails to an address, as they were written, the newest first. The mark of a test is told apart from the subject. */
 export async function mailsTo({ deps }: Pick<Floe, "deps">, address: string) {
   const rows = await deps.db.select().from(mails).where(eq(mails.to, address)).orderBy(desc(mails.id));
   const opened = rows.map((row) => (row.letter === "" ? { ...row, text: "", html: "" } : openMail(deps.config, row)));
-  return (await Promise.all(opened)).filter((mail) => mail !== null);
+  return (await Promise.all(opened)).flatMap((mail) => {
+    if (mail === null) return [];
+    const is_test = mail.subject.startsWith(mark);
+    return [{ ...mail, is_test, subject: is_test ? mail.subject.slice(mark.length) : mail.subject }];
+  });
 }
 
 /** The newest link that was mailed to an address: in a mail of this subject, or containing this text. */

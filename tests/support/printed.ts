@@ -13,7 +13,7 @@ export async function readInvoice({ deps: { db } }: Floe, organization_id: strin
   if (!sale || !seller) throw new Error("There is no order.");
   const { invoice_number, created_at } = sale.order;
   const invoice = { kind: "invoice" as const, number: invoice_number ?? "", created_at };
-  const rest = { registrations: [], payment: undefined, refund: undefined };
+  const rest = { sells_test: false, registrations: [], payment: undefined, refund: undefined };
   const document = describeDocument({ invoice, sale, seller, ...rest });
   const sums = computeSums(document).map(({ label, amount }) => [label, amount]);
   return { lines: document.lines.map(({ label }) => label), sums };

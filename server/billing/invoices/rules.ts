@@ -5,6 +5,7 @@ import { getMessages, type Language, resolveLanguage } from "../../../shared/mes
 import { allocate, computeFraction, formatMoney, formatUnitMoney } from "../../../shared/money.ts";
 import { describeLine } from "../../../shared/usage.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
+import { isTestAccount } from "../../platform/processors/processor.ts";
 import { computeTotals, isPaid, type OrderAggregate, type OrderItemRow, type OrderRow } from "../orders/rules.ts";
 import type { PaymentRow } from "../payments/rules.ts";
 import type { RefundRow } from "../refunds/rules.ts";
@@ -15,6 +16,8 @@ import type { invoiceExports, invoices } from "./tables.ts";
 export type InvoiceRow = typeof invoices.$inferSelect;
 /** Everything that a document is made of. */
 export type Sources = {
+  /** Whether the server sells as a test now, which decides where no payment tells. */
+  sells_test: boolean;
   invoice: Pick<InvoiceRow, "kind" | "number" | "created_at">;
   sale: OrderAggregate;
   seller: OrganizationRow;
@@ -143,6 +146,8 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     taxable_amount,
     amount,
   }));
+  // A document keeps its mark when the server takes real money later, and gets none for what was paid with real money.
+  const isTest = seller.sandbox || (payment ? isTestAccount(payment.account) : sources.sells_test);
   const order_number = order.invoice_number ?? "";
   const common = {
     kind: invoice.kind,
@@ -154,8 +159,8 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     seller: describeSeller(sources, tax),
     buyer: describeBuyer(sale),
     tax_reason: treatment.reason === "standard" ? null : treatment.reason,
-    note: seller.sandbox ? getMessages(language).invoice.test : null,
-    ...(seller.sandbox ? { is_test: true as const } : {}),
+    note: isTest ? getMessages(language).invoice.test : null,
+    ...(isTest ? { is_test: true as const } : {}),
     footer: describeFooter(seller, language),
     accent_color: seller.branding.accent_color ?? neutral,
   };

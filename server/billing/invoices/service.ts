@@ -5,7 +5,7 @@ import { getMessages, type Language, resolveLanguage, type ServerMessages } from
 import { deleteStoredFile, finishFile, linkFile, readBytes, storeFile } from "../../catalog/files/service.ts";
 import { findPublic } from "../../catalog/files/store.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
-import { getServerClock } from "../../platform/clock.ts";
+import { getServerClock, withSellerClock } from "../../platform/clock.ts";
 import { type Ctx, type Deps, requireOrganization, type Tx } from "../../platform/context.ts";
 import { deleteFailures, GiveUpError } from "../../platform/db/due.ts";
 import { buildPage } from "../../platform/db/page.ts";
@@ -15,6 +15,7 @@ import { Relayed } from "../../platform/http/relayed.ts";
 import { createId } from "../../platform/ids.ts";
 import { isTooLarge } from "../../platform/images.ts";
 import { ProcessCrashedError } from "../../platform/jobs/limited-process.ts";
+import { acceptsTestPayments } from "../../platform/processors/processor.ts";
 import type { OrderAggregate, OrderRow } from "../orders/rules.ts";
 import { markInvoiced } from "../orders/service.ts";
 import { findNextOrders, findOrder } from "../orders/store.ts";
@@ -273,7 +274,7 @@ export async function queueReprint(tx: Tx, ctx: Ctx | Deps, order: OrderRow): Pr
   if (await store.scheduleOfOrder(tx, order, ctx.clock.now())) ctx.jobs.wake(tx, printing);
 }
 
-async function loadSources(deps: Pick<Deps, "db">, row: InvoiceRow): Promise<Sources> {
+async function loadSources(deps: Ctx | Deps, row: InvoiceRow): Promise<Sources> {
   const { organization_id, order_id, refund_id } = row;
   const sale = await findOrder(deps.db, organization_id, order_id);
   const seller = await findOrganization(deps.db, organization_id);
@@ -281,7 +282,8 @@ async function loadSources(deps: Pick<Deps, "db">, row: InvoiceRow): Promise<Sou
   const registrations = await loadRegistrations(deps.db, organization_id);
   const payment = await findPaymentOf(deps.db, sale.order);
   const refund = refund_id === null ? undefined : await store.findRefund(deps.db, { organization_id, id: refund_id });
-  return { invoice: row, sale, seller, registrations, payment, refund };
+  const sells_test = acceptsTestPayments(withSellerClock(deps, seller));
+  return { sells_test, invoice: row, sale, seller, registrations, payment, refund };
 }
 
 const logoBytesMax = 2 * 1024 * 1024;

@@ -23,6 +23,7 @@ export function writeOrderMail(
   if (to === null || order.invoice_number === null) return null;
   const number = order.invoice_number;
   const document = describeDocument({
+    sells_test: false,
     invoice: { kind: "invoice", number, created_at: order.created_at },
     sale,
     seller,

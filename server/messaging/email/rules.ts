@@ -159,12 +159,19 @@ export function getSpeech(
     date: (moment: Date) => formatOf(`day ${formats} UTC`).format(moment),
     moment: (moment: Date) => write(moment, "moment"),
     letter: {
-      speech: { language, fallback: messages.fallback, sent_by: messages.sent_by, via: messages.via },
+      speech: {
+        language,
+        fallback: messages.fallback,
+        sent_by: messages.sent_by,
+        via: messages.via,
+        test: messages.test,
+      },
       brand: {
         name: seller.name,
         ...serializeOrganization(seller).branding,
         reply_to: seller.email,
-        test: seller.sandbox ? messages.test : null,
+        // The queue sets it, which knows how the server takes payments (INV-13).
+        test: null,
         ...(legal && { legal }),
       },
     } satisfies Partial<Mail>,

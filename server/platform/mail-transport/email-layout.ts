@@ -25,8 +25,8 @@ export type EmailContent = {
   links?: readonly { label: string; url: string }[];
   /** Beneath, in small: what to do when this was not asked for. */
   note?: string;
-  /** What every letter says, where it is in another language than English; `sent_by` stands before the address of the server, `via` before its name. */
-  speech?: { language: string; fallback: string; sent_by: string; via?: string };
+  /** What every letter says, where it is in another language than English; `sent_by` stands before the address of the server, `via` before its name, `test` says that no money was taken. */
+  speech?: { language: string; fallback: string; sent_by: string; via?: string; test?: string };
   /** The seller in whose name it is written; absent where the server writes for itself. */
   brand?: {
     name: string;

@@ -8,6 +8,7 @@ import { mails } from "../db/tables.ts";
 import { createId } from "../ids.ts";
 import { createCleanupWorker, type Worker } from "../jobs/workers.ts";
 import { redactError } from "../loggable.ts";
+import { acceptsTestPayments } from "../processors/processor.ts";
 import { mailsSent } from "../telemetry/metrics.ts";
 import { getTrace } from "../telemetry/trace.ts";
 import type { EmailContent } from "./email-layout.ts";
@@ -38,6 +39,10 @@ const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** Whether mail is shown on the page /mail, which only a developer at this machine can open. */
 const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && development;
 
+/** The seller's brand, with the words that say so where the server sells as a test. */
+const markBrand = ({ brand, speech }: EmailContent, isTest: boolean): Pick<EmailContent, "brand"> =>
+  brand ? { brand: { ...brand, test: isTest ? (speech?.test ?? null) : null } } : {};
+
 /**
  * Queue mails in the transaction of the change. They are sent once a mail server is configured, by the server's clock. Mails
  * of a sandbox are kept and shown, with the sandbox's own time.
@@ -46,7 +51,9 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   const { clock, config, jobs } = deps;
   if (letters.length === 0) return;
   const request_id = getTrace()?.request_id ?? null;
-  const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...letter }) => {
+  const isTest = acceptsTestPayments(deps);
+  const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...content }) => {
+    const letter = { ...content, ...markBrand(content, isTest) };
     const sandbox = deps.sandbox ? (organization_id ?? null) : null;
     const now = sandbox === null ? getServerClock(clock).now() : (at ?? clock.now());
     const subject = joinLines(letter.brand?.test ? `[TEST] ${letter.subject}` : letter.subject);

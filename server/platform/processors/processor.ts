@@ -59,6 +59,23 @@ export type Processor = {
  */
 export type Processors = { own: Processor; tax: TaxCalculator | null; test: Processor };
 
+/** Whether an account moves no real money: that of the test processor, or of Stripe in its test mode. */
+export const isTestAccount = (account: string): boolean => account === "test" || account.startsWith("stripe_test");
+
+/**
+ * Whether what is sold now is sold as a test: in a sandbox, by Stripe in its test mode, or with test cards. A server that takes
+ * no payments at all gives away only what is free, which is no test.
+ */
+export const acceptsTestPayments = ({
+  config,
+  processor,
+  sandbox,
+}: {
+  config: { test_cards: boolean };
+  processor: Pick<Processor, "account" | "test">;
+  sandbox: boolean;
+}): boolean => sandbox || (processor.test === undefined ? isTestAccount(processor.account) : config.test_cards);
+
 /** The addresses to which the processor sends events, with the types of events for each; `*` is every type. */
 export type ProcessorSetup = { webhooks: { url: string; events: readonly string[]; isEnabled: boolean }[] };
 
