@@ -1,6 +1,7 @@
 /** A server that stops completes what it has begun, and says so before (OPS-01). */
 import { once } from "node:events";
 import { request as sendRequest } from "node:http";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eq } from "drizzle-orm";
 import { afterEach, expect, test } from "vitest";
@@ -133,6 +134,23 @@ test("OPS-01: a body that is still arriving is a request in progress; a spare co
   await closed;
   expect(performance.now() - began).toBeLessThan(5000);
   spare.destroy();
+});
+
+test("OPS-01: a request whose headers were still arriving at the end of the notice is answered", async () => {
+  const { floe, seller, buy } = await openSlowShop(2000, { FLOE_DRAIN_SECONDS: "30" });
+  const socket = connect(Number(new URL(floe.url).port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.write(`GET /v1/products/ HTTP/1.1\r\nhost: floe\r\n`);
+  const sale = buy();
+  await expect.poll(() => floe.deps.drain.countRequests()).toBeGreaterThan(0);
+  const closed = floe.app.close();
+  // By then the server accepts no connection any more.
+  await expect.poll(() => fetch(`${floe.url}/healthz`).then(String, () => "refused")).toBe("refused");
+  socket.write(`authorization: Bearer ${seller.key}\r\n\r\n`);
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  expect(String(answer).split("\r\n")[0]).toBe("HTTP/1.1 200 OK");
+  expect((await sale).status).toBe(200);
+  await closed;
 });
 
 test("OPS-01: streams end with a message that tells their clients to connect again", async () => {

@@ -134,8 +134,13 @@ test("OPS-05: a migration that fails leaves those before it, names itself, and g
 });
 
 test("OPS-05: servers that migrate at once apply each migration once", async () => {
-  const done = await Promise.all([1, 2, 3].map(() => database.migrate(contracted)));
-  expect(done.flat().sort()).toEqual([`${newest + 1}_of_contracted`, `${newest + 2}_of_contracted`]);
+  // Long enough for the others to begin meanwhile.
+  const slow = makeVersion("slow", `${addTable}--> statement-breakpoint\nSELECT pg_sleep(0.5);`, "SELECT 1;");
+  const servers = await Promise.all([1, 2, 3].map(() => openPostgres(url, { connections: 1 })));
+  const done = await Promise.allSettled(servers.map((one) => one.migrate(slow)));
+  await Promise.all(servers.map((one) => one.close()));
+  const names = done.flatMap((one) => (one.status === "fulfilled" ? one.value : [String(one.reason)]));
+  expect(names.sort()).toEqual([`${newest + 1}_of_slow`, `${newest + 2}_of_slow`]);
 });
 
 test("OPS-05: with FLOE_MIGRATE=off a server refuses a database that waits; floe migrate lists and applies what is pending", async () => {
