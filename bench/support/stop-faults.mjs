@@ -7,6 +7,8 @@ const stop = "server/platform/http/drain.ts";
 const watched = ["tests/scenarios/processes.test.ts"];
 const processes = "server/platform/db/processes.ts";
 const payment = "server/billing/payments/store.ts";
+const together = ["tests/api/shared-limits.test.ts"];
+const shared = "server/platform/limits/shared.ts";
 const migrating = ["tests/scenarios/migrate.test.ts"];
 const migrate = "server/platform/db/migrate.ts";
 
@@ -32,6 +34,16 @@ export const stopFaults = {
     ["unlocked", migrate, "  await inner`select pg_advisory_xact_lock(${migrationLock})`;\n", "", ...migrating],
     ["applied-unsaid", migrate, "    await inner`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${when})`;\n", "", ...migrating],
     ["migrated-all-the-same", "server/app/main.ts", "if (config.FLOE_MIGRATE) await database", "if (config) await database", ...migrating],
+  ],
+  protecting: [
+    ["not-shared", shared, "if (hasFailed && !isCounted) return count(key, limits, state);", "", ...together],
+    ["not-before", shared, "const isCounted = state.watched_until > now || state.open >= freeMax;", "const isCounted = false;", ...together],
+    ["free-uncounted", shared, "limit.max - state.free", "limit.max", ...together],
+    ["good-counted", shared, "if (!hasFailed && isCounted) for (", "if (isCounted && !clock) for (", ...together],
+    ["all-counted", shared, "const isCounted = state.watched_until > now || state.open >= freeMax;", "const isCounted = true;", ...together],
+    ["not-remembered", shared, "if (wait > 0) state.blocked_until = clock.now().getTime() + wait * 1000;", "", ...together],
+    ["right-one-tried", "server/platform/http/limits.ts", "await enterShared(entry, `token:${address}`, [limits.unknown]);", "", ...together],
+    ["not-blocked", "server/platform/limits/attempts.ts", "block_seconds === undefined\n", "block_seconds !== undefined\n", ...together],
   ],
   processes: [
     ["silent-kept", processes, "if (others > 0) await removeGone(deps);", "", ...watched],

@@ -206,7 +206,8 @@ test("API-04: the limit of confirming is the operation's, wherever its address m
   const app = Fastify();
   try {
     Object.assign(confirm, { path: "/v1/elsewhere/:client_secret/pay" });
-    limitRequests(app, { clock, config: floe.deps.config, log: floe.deps.log }, floe.auth);
+    const { config, db, log } = floe.deps;
+    limitRequests(app, { clock, config, db, log }, floe.auth);
     app.route({ method: confirm.method, url: confirm.path, handler: () => "paid" });
     const ask = async () => {
       const { statusCode } = await app.inject({ method: confirm.method, url: "/v1/elsewhere/nothing/pay" });
@@ -236,7 +237,7 @@ test("a proxy that is not trusted is told of once: everybody behind it is one", 
   const log = { info: () => {}, warn: (_: object, text = "") => void said.push(text), error: () => {} };
   const app = Fastify();
   const config = { ...floe.deps.config, TRUST_PROXY: undefined };
-  limitRequests(app, { clock, config, log }, floe.auth);
+  limitRequests(app, { clock, config, db: floe.deps.db, log }, floe.auth);
   app.get("/v1/here", () => "here");
   const ask = async (n: number) => {
     const { statusCode } = await app.inject({ url: "/v1/here", headers: from(`192.0.2.${n}`) });

@@ -28,7 +28,7 @@ export const cookiesOf = (answer: Answer): string =>
 export async function startAccounts(
   settings: Record<string, string> = {},
   more: Partial<Deps> = {},
-  options: Pick<FloeOptions, "productionPasswords"> = {},
+  options: Pick<FloeOptions, "productionPasswords" | "databaseUrl"> = {},
 ) {
   const queries: string[] = [];
   const floe = await start({

@@ -6,6 +6,7 @@ import { ApiError } from "../../../shared/errors.ts";
 import type { Deps, Identity } from "../context.ts";
 import { getBucket } from "../limits/addresses.ts";
 import { countInMemory, type Limit } from "../limits/limits.ts";
+import { openSharedCounts, type Try } from "../limits/shared.ts";
 import type { Identify } from "./actor.ts";
 import { type Caller, findCaller } from "./refused-calls.ts";
 
@@ -23,7 +24,7 @@ const buildZoneLimits = (hourly: number, minutes: number): Limit[] => {
 
 /**
  * Every limit outside the account side, in one place (API-01, API-02). Each is counted in this process, so that to refuse
- * costs the database nothing.
+ * costs the database nothing. What fails of unknown tokens and of `zones` is also counted by all servers together (API-42).
  */
 export const limits = {
   /** An organization's keys together, a person's tokens together, or an address that shows none. */
@@ -93,6 +94,24 @@ export function rejectRateLimited(wait: number, why = "Too many requests."): voi
   throw new ApiError("TooManyRequests", detail, { "Retry-After": String(wait) });
 }
 
+/** Whether a try of what is limited has failed by what its caller sent. */
+const isRefused = (status: number): boolean => status >= 400 && status < 500 && status !== 429;
+
+type Zone = { key: string; limits: Limit[]; counts: { limit: Limit; count: ReturnType<typeof countInMemory> }[] };
+
+/** The operations with limits of their own, by method and path. */
+function openZones(clock: Deps["clock"]) {
+  const limited = Object.values<Record<string, Operation>>(api)
+    .flatMap((resource) => Object.values(resource))
+    .flatMap(({ method, path, limit }) => (limit ? [[`${method} ${path}`, limits.zones[limit]] as const] : []));
+  return new Map<string, Zone>(
+    limited.map(([key, own]) => {
+      const counts = own.map((limit: Limit) => ({ limit, count: countInMemory(clock) }));
+      return [key, { key, limits: own, counts }];
+    }),
+  );
+}
+
 /**
  * Refuse who asks too often, and answer who asks. Requests to /v1 are counted before their body is read: a token that was
  * good before counts for whom it was, and any other as a guess of its address, which is taken back once it turns out to be
@@ -100,9 +119,10 @@ export function rejectRateLimited(wait: number, why = "Too many requests."): voi
  */
 export function limitRequests<C extends { from: "header" | "cookie"; text: string; isRecheck?: boolean }>(
   app: FastifyInstance,
-  { clock, config, log }: Pick<Deps, "clock" | "config" | "log">,
+  deps: Pick<Deps, "clock" | "config" | "db" | "log">,
   { credentialOf, whoIs }: Accounts<C>,
 ): Identify {
+  const { clock, config, log } = deps;
   const asked = new WeakSet<FastifyRequest>();
   /** A stream asks again and again who listens: that is no further use of a key with a limit. */
   const findIdentity = (request: FastifyRequest, credential: C | undefined): Promise<Identity> => {
@@ -119,20 +139,8 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     };
   const ordinary = limits.ordinary(config.requests_per_minute);
   const [requests, web, guesses] = [countInMemory(clock), countInMemory(clock), countInMemory(clock)];
-  const zones = new Map<string, { limit: Limit; count: ReturnType<typeof countInMemory> }[]>(
-    Object.values<Record<string, Operation>>(api)
-      .flatMap((resource) => Object.values(resource))
-      .flatMap(({ method, path, limit }) =>
-        limit
-          ? [
-              [
-                `${method} ${path}`,
-                limits.zones[limit].map((one) => ({ limit: one, count: countInMemory(clock) })),
-              ] as const,
-            ]
-          : [],
-      ),
-  );
+  const zones = openZones(clock);
+  const shared = openSharedCounts(deps);
   const countFor = ({ key, isWeb }: Subject) => (isWeb ? web(key, limits.web) : requests(key, ordinary));
   /** Whose the tokens are that were good when they were last asked after, by their digests; the longest unused go first. */
   const known = new Map<string, Subject>();
@@ -141,11 +149,19 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     digest: string;
     address: string;
     counted: "zone" | "guess" | "yes" | "not";
+    /** The try of a token, or of an operation with a limit of its own, that all servers count together. */
+    tried: Try | undefined;
   };
   const entries = new WeakMap<FastifyRequest, Entry>();
   let isToldOfProxy = false;
 
-  function enter(request: FastifyRequest): Entry {
+  async function enterShared(entry: Entry, key: string, limited: readonly Limit[]): Promise<void> {
+    const { wait, entered } = await shared.enter(key, limited);
+    entry.tried = entered;
+    rejectRateLimited(wait);
+  }
+
+  async function enter(request: FastifyRequest): Promise<Entry> {
     const entered = entries.get(request);
     if (entered) return entered;
     const { headers, method, routeOptions, ip } = request;
@@ -156,35 +172,44 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
     const address = getBucket(ip);
     const credential = credentialOf(request);
     const digest = credential ? getDigest(credential.text) : "";
-    const entry: Entry = { credential, digest, address, counted: "not" };
+    const entry: Entry = { credential, digest, address, counted: "not", tried: undefined };
     entries.set(request, entry);
     const zone = zones.get(`${method} ${routeOptions.url}`);
     const subject = known.get(digest);
     if (subject?.caller) request.caller = subject.caller;
     if (zone) {
       entry.counted = "zone";
-      for (const { limit, count } of zone) rejectRateLimited(count(address, limit));
+      for (const { limit, count } of zone.counts) rejectRateLimited(count(address, limit));
+      await enterShared(entry, `${zone.key}:${address}`, zone.limits);
     } else if (subject) {
       entry.counted = "yes";
       rejectRateLimited(countFor(subject));
     } else if (credential?.from === "header") {
       entry.counted = "guess";
       rejectRateLimited(guesses(address, limits.unknown));
+      await enterShared(entry, `token:${address}`, [limits.unknown]);
     } else {
       rejectRateLimited(requests(`address:${address}`, ordinary));
     }
     return entry;
   }
 
-  app.addHook("onRequest", async (request) => {
-    if (/^\/(v1\/|openapi\.json$)/.test(request.routeOptions.url ?? "")) enter(request);
+  app.addHook("onRequest", async (request, { raw }) => {
+    // Also where its client has left meanwhile. A token that nobody looked at was no guess.
+    const endTry = () => {
+      const { counted, tried } = entries.get(request) ?? {};
+      const hasFailed = !raw.writableFinished || isRefused(raw.statusCode);
+      void tried?.end(counted === "zone" && hasFailed);
+    };
+    raw.once("finish", endTry).once("close", endTry);
+    if (/^\/(v1\/|openapi\.json$)/.test(request.routeOptions.url ?? "")) await enter(request);
   });
 
   return async (request) => {
-    const entry = enter(request);
-    const { credential, digest, address, counted } = entry;
+    const entry = await enter(request);
+    const { credential, digest, address, counted, tried } = entry;
     // A stream asks again and again who listens.
-    entry.counted = "yes";
+    if (counted !== "zone") entry.counted = "yes";
     const revertCount = () => counted === "guess" && guesses(address, limits.unknown, -1);
     const identity = await findIdentity(request, credential).catch((error: unknown) => {
       // The database is away: that says nothing about the token.
@@ -192,6 +217,7 @@ export function limitRequests<C extends { from: "header" | "cookie"; text: strin
       throw error;
     });
     if (!credential) return identity;
+    if (counted === "guess") rejectRateLimited((await tried?.end(identity.kind === "invalid")) ?? 0);
     if (identity.kind !== "invalid") revertCount();
     known.delete(digest);
     const subject = findSubject(identity, credential.from);

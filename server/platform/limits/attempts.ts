@@ -31,9 +31,14 @@ export function createLimiter({ db, clock, config }: Parts) {
   };
   return {
     /** Count a try against a limit. `key` is a kind and a value: `sign-in:192.0.2.1`. A `device` has a count of its own. */
-    async hit(key: string, { max, window_seconds }: Limit, device?: string): Promise<number> {
+    async hit(key: string, { max, window_seconds, block_seconds }: Limit, device?: string): Promise<number> {
       const now = clock.now();
       const ends = new Date(now.getTime() + window_seconds * 1000);
+      const kept =
+        block_seconds === undefined
+          ? sql`${attempts.window_ends_at}`
+          : sql`case when ${attempts.count} = ${max} then ${new Date(now.getTime() + block_seconds * 1000).toISOString()}::timestamptz
+              else ${attempts.window_ends_at} end`;
       const isOver = sql`${attempts.window_ends_at} <= ${now.toISOString()}::timestamptz`;
       const [row] = await db
         .insert(attempts)
@@ -42,7 +47,7 @@ export function createLimiter({ db, clock, config }: Parts) {
           target: attempts.key,
           set: {
             count: sql`case when ${isOver} then 1 else least(${attempts.count} + 1, ${countMax}) end`,
-            window_ends_at: sql`case when ${isOver} then excluded.window_ends_at else ${attempts.window_ends_at} end`,
+            window_ends_at: sql`case when ${isOver} then excluded.window_ends_at else ${kept} end`,
           },
         })
         .returning({ count: attempts.count, ends: attempts.window_ends_at });
