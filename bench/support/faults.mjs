@@ -7,6 +7,7 @@ import { decisionFaults } from "./decision-faults.mjs";
 import { deployFaults } from "./deploy-faults.mjs";
 import { hostedFaults } from "./hosted-faults.mjs";
 import { lockFaults } from "./lock-faults.mjs";
+import { operatingFaults } from "./operating-faults.mjs";
 import { otherDecisionFaults } from "./other-decision-faults.mjs";
 import { pageFaults } from "./page-faults.mjs";
 import { restoreFaults } from "./restore-faults.mjs";
@@ -52,6 +53,7 @@ const killed = ["tests/scenarios/kept-cards-stripe-killed.long.test.ts"];
 export const faults = {
   ...decisionFaults,
   ...lockFaults,
+  ...operatingFaults,
   ...otherDecisionFaults,
   ...streamFaults,
   ...deployFaults,

@@ -47,6 +47,12 @@ export const settings: Setting[] = [
     flag: "--ops-address <address>",
     about: "where metrics and health are served to operators, as 9464",
   },
+  { name: "FLOE_OTLP_URL", flag: "--otlp-url <url>", about: "where traces and metrics are sent by OpenTelemetry" },
+  {
+    name: "FLOE_OTLP_TRACES",
+    flag: "--otlp-traces <share>",
+    about: "the share of the traces that is sent, 0 to 1 (1)",
+  },
   { name: "FLOE_STREAM_NOTIFY", flag: "--stream-notify <on or off>", about: "wake the streams of other servers (off)" },
   { name: "FLOE_REQUEST_LOG", flag: "--request-log <on or off>", about: "one line in the log for each request (off)" },
   {

@@ -1,6 +1,7 @@
 import "../../shared/walls.ts";
 import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
@@ -198,11 +199,21 @@ async function pauseIfRestored(deps: Deps): Promise<Deps> {
   return restore ? { ...deps, config: { ...deps.config, FLOE_MAINTENANCE: true } } : deps;
 }
 
-/** Serve the operator's address, if there is one. */
+/** Serve the operator's address, and send traces and metrics, where the settings say so. */
 async function startOps(app: FastifyInstance, deps: Deps, closing: Closing): Promise<void> {
-  const address = parseOpsAddress(deps.config.FLOE_OPS_ADDRESS ?? "");
+  const { FLOE_OPS_ADDRESS, FLOE_OTLP_URL, FLOE_OTLP_TRACES, FLOE_PROCESS } = deps.config;
+  const address = parseOpsAddress(FLOE_OPS_ADDRESS ?? "");
+  if (!address && FLOE_OTLP_URL === undefined) return;
+  const version = readVersion();
+  closing.push(openGauges(deps, version, findOutbox));
+  if (FLOE_OTLP_URL !== undefined) {
+    const { openOtlp } = await import("../platform/telemetry/otlp.ts");
+    const instance = `${hostname()} ${process.pid}`;
+    const place = { url: FLOE_OTLP_URL, share: FLOE_OTLP_TRACES };
+    const otlp = openOtlp({ ...place, version, instance, role: FLOE_PROCESS, log: deps.log });
+    closing.push(() => otlp.close());
+  }
   if (!address) return;
-  closing.push(openGauges(deps, readVersion(), findOutbox));
   const ops = await openOpsServer(app, deps.drain, address).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`FLOE_OPS_ADDRESS cannot be used: ${error.message}.`);
   });

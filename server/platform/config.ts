@@ -3,6 +3,7 @@ import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { describeIssue } from "../../shared/words.ts";
 import { readAllowedReceivers } from "./external/network-addresses.ts";
+import { secretLengthMin, secretText } from "./secret-text.ts";
 import { parseOpsAddress } from "./telemetry/ops-address.ts";
 import { readUserFields } from "./user-fields.ts";
 
@@ -10,23 +11,6 @@ const convertBlank = (value: unknown) => (value === "" ? undefined : value);
 const buildOptional = <T extends z.ZodType>(schema: T) => z.preprocess(convertBlank, schema.optional());
 const url = z.url({ protocol: /^https?$/ });
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\/\S+$/, "must begin with postgres:// or postgresql://");
-const secretLengthMin = 32;
-const secretCharactersMin = 8;
-
-/** What makes a text too easy to guess to be a secret; a random one of the right length has none of it. */
-function findSecretFault(secret: string): string | undefined {
-  if (secret.trim() === "") return "is empty: give at least 32 random characters, or leave the setting out";
-  if (secret.length < secretLengthMin) return "must be at least 32 characters";
-  const repeats = /^(.{1,16})\1+.{0,15}$/s.exec(secret);
-  if (new Set(secret).size < secretCharactersMin || repeats)
-    return "is too easy to guess: use random characters, as openssl rand -base64 32 makes them";
-  return undefined;
-}
-const secretText = z.string().superRefine((text, issues) => {
-  const fault = findSecretFault(text);
-  if (fault !== undefined) issues.addIssue({ code: "custom", message: fault });
-});
-
 /** Proxies as they are named in a list: addresses, ranges and the names of ranges. */
 const isProxy = (text: string): boolean =>
   ["loopback", "linklocal", "uniquelocal"].includes(text) ||
@@ -105,6 +89,8 @@ const Settings = z.object({
   FLOE_OPS_ADDRESS: buildOptional(
     z.string().refine((text) => parseOpsAddress(text) !== undefined, "must be a port or an address, as 127.0.0.1:9464"),
   ),
+  FLOE_OTLP_URL: buildOptional(url),
+  FLOE_OTLP_TRACES: z.preprocess(convertBlank, z.coerce.number().min(0).max(1).default(1)),
   FLOE_STREAM_NOTIFY: z.preprocess(convertBlank, z.stringbool().default(false)),
   FLOE_REQUEST_LOG: z.preprocess(convertBlank, z.stringbool().default(false)),
   FLOE_PROCESS: z.preprocess(convertBlank, z.enum(["all", "api", "worker"]).default("all")),

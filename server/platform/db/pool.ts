@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import postgres, { type Sql } from "postgres";
 import { getDeadline, runWithoutDeadline } from "../jobs/deadline.ts";
 import { awaitStatement, awaitWithin, getHeavyWork, startStatement } from "../jobs/heavy-work.ts";
+import { runStatementSpan } from "../telemetry/spans.ts";
+import { getTrace } from "../telemetry/trace.ts";
 import { unpreparedPlan } from "./unprepared.ts";
 import { ConnectionLostError, isConnectionLost, PoolBusyError } from "./unreachable.ts";
 
@@ -100,8 +102,10 @@ function buildBegin({ statementTimeoutMs }: Connection): string {
   const heavyMs = getHeavyWork()?.statementTimeoutMs;
   const jobMs = getDeadline()?.timeoutMs;
   const statementMs = heavyMs ?? jobMs ?? statementTimeoutMs;
+  const trace = getTrace();
   return [
-    "begin",
+    // Who reads the log of the database finds the request. Both texts have a plain form (`trace.ts`).
+    trace ? `/*request_id='${trace.request_id}',traceparent='${trace.traceparent}'*/ begin` : "begin",
     `set local statement_timeout = ${statementMs + cancelMsMax}`,
     `set local lock_timeout = ${Math.min(statementMs, lockMsMax)}`,
     `set local idle_in_transaction_session_timeout = ${heavyMs === undefined ? idleMsMax : heavyMs + idleMsMax}`,
@@ -129,11 +133,13 @@ const getUnsafe =
   (text: string, values: Parameters<Sql["unsafe"]>[1] = []) => {
     let asArrays = false;
     const result = Promise.resolve().then(() =>
-      ask<unknown>((connection) => {
-        const prepare = values.length > 0 && isKept(connection, text);
-        const query = connection.sql.unsafe(text, values, { prepare });
-        return asArrays ? query.values() : query;
-      }, text),
+      runStatementSpan(text, () =>
+        ask<unknown>((connection) => {
+          const prepare = values.length > 0 && isKept(connection, text);
+          const query = connection.sql.unsafe(text, values, { prepare });
+          return asArrays ? query.values() : query;
+        }, text),
+      ),
     );
     const pending = Object.assign(result, {
       values: () => {

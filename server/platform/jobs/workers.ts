@@ -7,6 +7,7 @@ import type { RowKey } from "../db/rows.ts";
 import { failedWork } from "../db/tables.ts";
 import { ConnectionLostError, findOutage } from "../db/unreachable.ts";
 import { jobSearches, jobs, recordLateness } from "../telemetry/metrics.ts";
+import { runInSpan } from "../telemetry/spans.ts";
 import { DeadlineError, runWithDeadline, runWithStatementLimit } from "./deadline.ts";
 import type { StoppableWorker } from "./drain.ts";
 
@@ -283,11 +284,10 @@ function openRunner(deps: Deps, sweep: Worker, rest_ms: number, { only, since }:
   async function attempt(rows: [DueRow, ...DueRow[]]): Promise<unknown> {
     const [seller] = rows;
     const theirs = withSellerClock(deps, seller);
-    const [first, ...others] = rows;
-    const addDate = (row: DueRow): DueWorkRow => ({ ...row, ...getDate(row) });
+    const dated = rows.map((row): DueWorkRow => ({ ...row, ...getDate(row) })) as [DueWorkRow, ...DueWorkRow[]];
     try {
-      await runWithDeadline({ timeoutMs, graceMs, stopping: stopping.signal }, () =>
-        run(theirs, [addDate(first), ...others.map(addDate)]),
+      await runInSpan(`job ${name}`, "consumer", { "floe.worker": name, "floe.rows": rows.length }, () =>
+        runWithDeadline({ timeoutMs, graceMs, stopping: stopping.signal }, () => run(theirs, dated)),
       );
       const failed = rows.filter(({ failing_since }) => failing_since !== null).map(({ id }) => id);
       if (failed.length > 0) await deleteFailures(deps.db, name, failed);

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../context.ts";
 import { processorCalls } from "../telemetry/metrics.ts";
+import { runCallSpan } from "../telemetry/spans.ts";
 import { type Processor, ProcessorError, type Processors } from "./processor.ts";
 import type { TaxCalculator } from "./tax-calculator.ts";
 import { createTestProcessor } from "./test.ts";
@@ -34,7 +35,7 @@ function measureCalls<T extends Processor>(processor: T): T {
       const began = performance.now();
       const record = (outcome: string) =>
         processorCalls.observe({ call: key, outcome }, (performance.now() - began) / 1000);
-      const made: unknown = Reflect.apply(value, processor, given);
+      const made: unknown = runCallSpan(`processor ${key}`, () => Reflect.apply(value, processor, given));
       if (made instanceof Promise)
         made.then(
           () => record("answered"),

@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import type { Database, Deps } from "../context.ts";
 import { isDeadLetter } from "../db/due.ts";
 import { getPoolUse } from "../db/pool.ts";
-import { failedWork } from "../db/tables.ts";
+import { failedWork, restores } from "../db/tables.ts";
 import { measureTailLag } from "../events/tail-lag.ts";
 import { createRegistry } from "./registry.ts";
 
@@ -59,6 +59,7 @@ const gauges = [
   "floe_dead_letters",
   "floe_outbox_oldest_seconds",
   "floe_tail_lag_seconds",
+  "floe_restores",
   "process_resident_memory_bytes",
   "process_cpu_seconds_total",
   "process_start_time_seconds",
@@ -121,6 +122,15 @@ export function openGauges(deps: Deps, version: string, findOutbox: FindOutbox):
   addOne("floe_tail_lag_seconds", "How long the oldest open transaction holds back the streams of events.", () =>
     readInTime(measureTailLag(deps.db)),
   );
+  add("floe_restores", "Restores of the database: all that were found, and those with charges to settle.", async () => {
+    const found = await readInTime(countRestores(deps.db));
+    return found
+      ? [
+          [{ state: "found" }, found.found],
+          [{ state: "open" }, found.open],
+        ]
+      : [];
+  });
   addOne("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
   addOne("process_cpu_seconds_total", "CPU time of user and system.", () => {
     const { user, system } = process.cpuUsage();
@@ -143,4 +153,14 @@ async function countDeadLetters({ db }: Deps): Promise<number | undefined> {
   const counted = db.select({ count: sql<number>`count(*)::int` }).from(failedWork).where(isDeadLetter);
   const rows = await readInTime(counted.then((found) => found));
   return rows?.[0]?.count;
+}
+
+async function countRestores(db: Database): Promise<{ found: number; open: number } | undefined> {
+  const [row] = await db
+    .select({
+      found: sql<number>`count(*)::int`,
+      open: sql<number>`(count(*) filter (where ${restores.settled_at} is null))::int`,
+    })
+    .from(restores);
+  return row;
 }

@@ -1,9 +1,17 @@
-/** The text format of Prometheus: counters, gauges and histograms with few labels. */
+/** Counters, gauges and histograms with few labels: as the text of Prometheus, and as samples for other receivers. */
 
 type Labels = Readonly<Record<string, string>>;
 /** A metric has at most this many series, so that no caller fills the memory; further ones are counted together. */
 const seriesMax = 2000;
 const otherLabel = "other";
+
+/** Counts of a histogram: those up to each bound include those up to the bounds below. */
+export type Distribution = { counts: readonly number[]; count: number; sum: number };
+/** A metric with its values at this moment. */
+export type Sampled = { name: string; help: string } & (
+  | { type: "counter" | "gauge"; samples: readonly [Labels, number][] }
+  | { type: "histogram"; bounds: readonly number[]; samples: readonly [Labels, Distribution][] }
+);
 
 const escapeLabel = (text: string): string =>
   text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
@@ -12,12 +20,11 @@ const writeLabels = (labels: Labels): string => {
   return parts.length === 0 ? "" : `{${parts.join(",")}}`;
 };
 
-type Series<T> = { labels: Labels; value: T };
 function createSeries<T>(create: () => T) {
-  const all = new Map<string, Series<T>>();
+  const all = new Map<string, { labels: Labels; value: T }>();
   return {
-    all,
-    find(labels: Labels): Series<T> {
+    list: (): [Labels, T][] => [...all.values()].map(({ labels, value }) => [labels, value]),
+    find(labels: Labels): { labels: Labels; value: T } {
       const key = Object.values(labels).join("\u0000");
       const found = all.get(key);
       if (found) return found;
@@ -30,22 +37,33 @@ function createSeries<T>(create: () => T) {
   };
 }
 
-type Metric = { name: string; write(): string[] | Promise<string[]> };
-const writeHead = (name: string, help: string, type: string): string[] => [
-  `# HELP ${name} ${help}`,
-  `# TYPE ${name} ${type}`,
-];
+type Metric = { name: string; read(): Sampled | Promise<Sampled> };
+
+function writeMetric(metric: Sampled): string[] {
+  const { name, help, type } = metric;
+  const head = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
+  if (metric.type !== "histogram")
+    return [...head, ...metric.samples.map(([labels, value]) => `${name}${writeLabels(labels)} ${value}`)];
+  return [
+    ...head,
+    ...metric.samples.flatMap(([labels, { counts, count, sum }]) => [
+      ...metric.bounds.map(
+        (bound, at) => `${name}_bucket${writeLabels({ ...labels, le: String(bound) })} ${counts[at]}`,
+      ),
+      `${name}_bucket${writeLabels({ ...labels, le: "+Inf" })} ${count}`,
+      `${name}_sum${writeLabels(labels)} ${sum}`,
+      `${name}_count${writeLabels(labels)} ${count}`,
+    ]),
+  ];
+}
 
 export function createRegistry() {
   const metrics: Metric[] = [];
+  const collect = (): Promise<Sampled[]> => Promise.all(metrics.map((metric) => metric.read()));
   return {
     createCounter(name: string, help: string) {
       const series = createSeries(() => 0);
-      const write = () => [
-        ...writeHead(name, help, "counter"),
-        ...[...series.all.values()].map(({ labels, value }) => `${name}${writeLabels(labels)} ${value}`),
-      ];
-      metrics.push({ name, write });
+      metrics.push({ name, read: () => ({ name, help, type: "counter", samples: series.list() }) });
       return {
         add(labels: Labels = {}, by = 1): void {
           series.find(labels).value += by;
@@ -54,25 +72,11 @@ export function createRegistry() {
     },
     /** The values are read when they are asked for. */
     createGauge(name: string, help: string, read: () => [Labels, number][] | Promise<[Labels, number][]>): void {
-      const write = async () => [
-        ...writeHead(name, help, "gauge"),
-        ...(await read()).map(([labels, value]) => `${name}${writeLabels(labels)} ${value}`),
-      ];
-      metrics.push({ name, write });
+      metrics.push({ name, read: async () => ({ name, help, type: "gauge", samples: await read() }) });
     },
     createHistogram(name: string, help: string, bounds: readonly number[]) {
       const series = createSeries(() => ({ counts: bounds.map(() => 0), count: 0, sum: 0 }));
-      const writeOne = ({
-        labels,
-        value: { counts, count, sum },
-      }: Series<{ counts: number[]; count: number; sum: number }>) => [
-        ...bounds.map((bound, at) => `${name}_bucket${writeLabels({ ...labels, le: String(bound) })} ${counts[at]}`),
-        `${name}_bucket${writeLabels({ ...labels, le: "+Inf" })} ${count}`,
-        `${name}_sum${writeLabels(labels)} ${sum}`,
-        `${name}_count${writeLabels(labels)} ${count}`,
-      ];
-      const write = () => [...writeHead(name, help, "histogram"), ...[...series.all.values()].flatMap(writeOne)];
-      metrics.push({ name, write });
+      metrics.push({ name, read: () => ({ name, help, type: "histogram", bounds, samples: series.list() }) });
       return {
         observe(labels: Labels, seconds: number): void {
           const { value } = series.find(labels);
@@ -90,9 +94,11 @@ export function createRegistry() {
         if (at >= 0) metrics.splice(at, 1);
       }
     },
+    /** Read every metric, for a receiver that is sent them. */
+    collect,
     async render(): Promise<string> {
-      const parts = await Promise.all(metrics.map((metric) => metric.write()));
-      return `${parts.flat().join("\n")}\n`;
+      const read = await collect();
+      return `${read.flatMap(writeMetric).join("\n")}\n`;
     },
   };
 }

@@ -27,6 +27,10 @@ const traceparentPattern = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([
 export const readRequestId = (value: unknown): string | undefined =>
   typeof value === "string" && requestIdPattern.test(value) ? value : undefined;
 
+/** The caller's trace, if it is one by the form of the standard. */
+export const readTraceparent = (value: unknown): string | undefined =>
+  typeof value === "string" && traceparentPattern.test(value) ? value : undefined;
+
 /** Continue the trace of the caller with a span of our own, or begin one. */
 export function continueTrace(value: unknown): string {
   const [, trace, flags] = (typeof value === "string" && traceparentPattern.exec(value)) || [];
