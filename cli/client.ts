@@ -28,8 +28,9 @@ export async function getAuthHeaders(
   organization = true,
   given?: string,
 ): Promise<Record<string, string>> {
-  const { apiKey, credential } = context.settings();
-  const token = given ?? apiKey ?? credential?.token;
+  const { apiKey, credential, job } = context.settings();
+  const token =
+    given ?? apiKey ?? credential?.token ?? (job && (await (await import("./ci/key.ts")).loadJobKey(context, job)));
   if (!token) throw requireSignIn(context);
   // A header of a token with a line break in it would be two headers.
   if (/[^\x21-\x7e]/.test(token)) throw new Fault("usage", "the API key contains characters that a key never has");

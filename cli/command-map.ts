@@ -55,6 +55,7 @@ export const withoutCommand: Record<string, string> = {
   ...{ portalDownloads: byCustomer, checkoutClient: byPage, cardLinks: byPage, seatClaims: byPage },
   licenseKeyUses: "Programs of buyers ask with nothing but a key. Sellers have floe license-keys.",
   organizationAccessTokens: "floe api-keys makes, shows, changes and revokes the same keys.",
+  "ciRules.exchange": "floe makes this call by itself in a CI job, which has no key yet.",
   "organizations.list": "floe orgs list shows the same, of the person who is signed in.",
   "subscriptions.delete": "floe subscriptions revoke does the same by an update, which also takes the reason.",
 };

@@ -1,4 +1,5 @@
 import { isUuid } from "../shared/uuid.ts";
+import { describeMissingToken } from "./ci/job.ts";
 import { Fault } from "./fault.ts";
 import type { Io } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
@@ -71,15 +72,15 @@ export function requireSignIn(context: Context, why?: string): Fault {
   if (isNamed && !readProfileNames(env).includes(profile)) return describeMissingProfile(env, profile);
   return new Fault("signed_out", why ?? `you are not signed in at ${server}`, {
     name: "signed_out",
-    hint: `Run: \`floe login\`${why === undefined ? "   (or set FLOE_API_KEY)" : ""}`,
+    hint: describeMissingToken(env) ?? `Run: \`floe login\`${why === undefined ? "   (or set FLOE_API_KEY)" : ""}`,
   });
 }
 
 /** Whether there is a sign-in or a key; settings that cannot be read are told by the command that needs them. */
 export function hasSignIn(context: Context): boolean {
   try {
-    const { apiKey, credential } = context.settings();
-    return apiKey !== undefined || credential !== undefined;
+    const { apiKey, credential, job } = context.settings();
+    return (apiKey ?? credential ?? job) !== undefined;
   } catch {
     return false;
   }
@@ -87,12 +88,13 @@ export function hasSignIn(context: Context): boolean {
 
 /** The sign-in of a person: what concerns accounts is not open to an API key, also where one is set. */
 export function findPersonInUse(context: Context): Credential {
-  const { profile, server, apiKey } = context.settings();
+  const { profile, server, apiKey, job } = context.settings();
   const credential = readCredential(context.io.env, profile, server);
   if (credential) return credential;
-  const why = apiKey
-    ? "an API key cannot do this: it belongs to an organization, not to a person"
-    : `you are not signed in at ${server}`;
+  const why =
+    (apiKey ?? job)
+      ? "an API key cannot do this: it belongs to an organization, not to a person"
+      : `you are not signed in at ${server}`;
   throw requireSignIn(context, why);
 }
 
@@ -134,7 +136,9 @@ export async function findOrganizationOfPerson(context: Context): Promise<string
 
 /** The id of the organization to name in requests; undefined where an API key says it. A key of another one is refused. */
 export async function findOrganization(context: Context): Promise<string | undefined> {
-  const { apiKey, org, organization } = context.settings();
+  const { apiKey, job, org, organization } = context.settings();
+  // The key of a job is of the organization that the job named to get it.
+  if (job) return undefined;
   if (!apiKey) return findOrganizationOfPerson(context);
   // The server holds an id against the key; a slug must become one first.
   if (org === undefined || isUuid(org)) return org;

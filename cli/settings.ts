@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findSettingsFolder } from "./cache-folder.ts";
+import { findJob, type Job } from "./ci/job.ts";
 import { Fault } from "./fault.ts";
 import { findFolderProfile } from "./folder-profile.ts";
 
@@ -92,6 +93,8 @@ export type Settings = {
   apiKey?: string;
   /** From a sign-in. */
   credential?: Credential;
+  /** The CI job that gets a key for its own token, where there is neither of them. */
+  job?: Job;
   /** As given by `--org` or `FLOE_ORG`: an id or a slug. */
   org?: string;
   /** The organization of the profile, where the server is the profile's. */
@@ -179,12 +182,14 @@ export function readSettings(env: Env, globals: Globals): Settings {
   const apiKey = choose("--api-key-file", fromFile, "FLOE_API_KEY") ?? (kept?.is_key && kept.token);
   const org = choose("--org", globals.org, "FLOE_ORG");
   const credential = apiKey ? undefined : kept;
+  const job = apiKey || credential ? undefined : findJob(env);
   const atHome = saved.organization && parseServer(saved.server ?? "http://localhost:4455") === server;
   return {
     profile,
     server,
     ...(apiKey && { apiKey }),
     ...(credential && { credential }),
+    ...(job && { job }),
     ...(org && { org }),
     ...(atHome && { organization: saved.organization }),
     timeoutMs: (globals.timeout ?? 30) * 1000,

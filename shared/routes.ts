@@ -14,6 +14,12 @@ export const organizationAccessTokens = {
   update: "PATCH /v1/organization-access-tokens/:id",
   delete: "DELETE /v1/organization-access-tokens/:id",
 } as Routes<Api["organizationAccessTokens"]>;
+export const ciRules = {
+  list: "GET /v1/ci-rules/",
+  create: "POST /v1/ci-rules/",
+  delete: "DELETE /v1/ci-rules/:id",
+  exchange: "POST /v1/ci-rules/exchange",
+} as Routes<Api["ciRules"]>;
 export const products = {
   list: "GET /v1/products/",
   get: "GET /v1/products/:id",

@@ -2,6 +2,7 @@
 
 /** The faults that `mutants.mjs` plants, by area: name, file, text, what stands in its place, and the tests that must see it. */
 
+import { ciFaults } from "./ci-faults.mjs";
 import { cliFaults } from "./cli-faults.mjs";
 import { decisionFaults } from "./decision-faults.mjs";
 import { deployFaults } from "./deploy-faults.mjs";
@@ -61,6 +62,7 @@ export const faults = {
   ...restoreFaults,
   ...speedFaults,
   ...subscriptionFaults,
+  ...ciFaults,
   ...cliFaults,
   ...webhookFaults,
   money: [
@@ -103,11 +105,11 @@ export const faults = {
     ["key-personal-scopes", "server/identity/accounts/keys/identify.ts", "memberships: limited }", "memberships: readMemberships(row.memberships) }", ...keys],
     ["key-count-raced", "server/identity/accounts/keys/store.ts", '.where(eq(table.id, id)).for("no key update")', ".where(eq(table.id, id))", "tests/api/organization-access-tokens.test.ts"],
     ["key-count-ended", "server/identity/accounts/keys/store.ts", "and(own, isValid)", "own", "tests/api/organization-access-tokens.test.ts"],
-    ["key-outlasts", "server/identity/accounts/keys/tokens.ts", "if (!maker?.expiresAt) return;", "return;", "tests/api/organization-access-tokens.test.ts"],
-    ["token-scopes", "server/identity/accounts/keys/tokens.ts", "!scopes.has(one)", "false", "tests/api/organization-access-tokens.test.ts"],
-    ["token-limited-maker", "server/identity/accounts/keys/tokens.ts", "maker.remaining !== null || maker.rateLimitEnabled", "false", "tests/api/organization-access-tokens.test.ts"],
+    ["key-outlasts", "server/identity/accounts/keys/makers.ts", "if (!maker?.expiresAt) return;", "return;", "tests/api/organization-access-tokens.test.ts"],
+    ["token-scopes", "server/identity/accounts/keys/makers.ts", "!scopes.has(one)", "false", "tests/api/organization-access-tokens.test.ts"],
+    ["token-limited-maker", "server/identity/accounts/keys/makers.ts", "maker.remaining !== null || maker.rateLimitEnabled", "false", "tests/api/organization-access-tokens.test.ts"],
     ["token-of-others", "server/identity/accounts/keys/tokens.ts", ", eq(apikey.organizationId, requireOrganization(ctx)));", ");", "tests/api/organization-access-tokens.test.ts"],
-    ["token-fresh", "server/identity/accounts/keys/tokens.ts", "proven_at === undefined || isProofOld(proven_at, now)", "false", "tests/api/organization-access-tokens.test.ts"],
+    ["token-fresh", "server/identity/accounts/keys/makers.ts", "proven_at === undefined || isProofOld(proven_at, now)", "false", "tests/api/organization-access-tokens.test.ts"],
     ["token-by-default", "server/identity/accounts/keys/routes.ts", ".filter((scope) => !isKeyScope(scope))", "", ...keys, "tests/api/organization-access-tokens.test.ts"],
     ["token-role", "shared/permissions.ts", 'allows(permissions, "apiKey", action)', "true", "tests/api/organization-access-tokens.test.ts"],
     ["session-expired", "server/identity/accounts/identity/identify.ts", "gt(session.expiresAt, deps.clock.now()),", "", ...sessions],

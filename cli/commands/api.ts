@@ -55,7 +55,7 @@ function ownPath(text: string, server: string): string {
 }
 
 async function request(context: Context, method: string, given: string, options: Options): Promise<void> {
-  const { server, apiKey, credential } = context.settings();
+  const { server, apiKey, credential, job } = context.settings();
   const path = ownPath(given, server);
   const { field, data } = options;
   if (data !== undefined && method === "GET")
@@ -80,7 +80,7 @@ async function request(context: Context, method: string, given: string, options:
     return context.print(`${JSON.stringify({ method, url, ...(body !== undefined && { body }) }, null, 2)}\n`);
   }
   // Organizations may be unknown to who only asks for something public; then none is named.
-  const signedIn = Boolean(apiKey ?? credential);
+  const signedIn = Boolean(apiKey ?? credential ?? job);
   const { org, organization } = context.settings();
   const call = (query: Record<string, unknown> | undefined): Promise<unknown> =>
     context.call({

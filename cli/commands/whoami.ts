@@ -29,9 +29,9 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 async function showIdentity(context: Context): Promise<void> {
-  const { server, profile, apiKey, organization } = context.settings();
+  const { server, profile, apiKey, job, organization } = context.settings();
   const asked = checkAskedFields(context.globals.json, ["user", "organization", ...fields]);
-  if (apiKey) {
+  if (apiKey ?? job) {
     const all = await listOrganizationsOfKey(context).catch((error: unknown): Organization[] => {
       // A key may be good for other things than to say whose it is; one that is no good at all is told above.
       if (error instanceof Fault && error.kind === "not_permitted") return [];
@@ -43,7 +43,7 @@ async function showIdentity(context: Context): Promise<void> {
     const found = one ? { id: one.id, name: one.name, slug: one.slug } : null;
     return showOne(
       context,
-      { server, profile, signed_in_by: "api_key", user: null, organization: found, expires_at: null },
+      { server, profile, signed_in_by: job ? "ci_job" : "api_key", user: null, organization: found, expires_at: null },
       asked,
     );
   }

@@ -62,7 +62,8 @@ async function fetchNames(
 }
 
 async function listOrganizations(context: Context): Promise<NameList> {
-  const all = context.settings().apiKey ? await listOrganizationsOfKey(context) : await listOwnOrganizations(context);
+  const { apiKey, job } = context.settings();
+  const all = (apiKey ?? job) ? await listOrganizationsOfKey(context) : await listOwnOrganizations(context);
   const candidates = all
     .filter(({ slug }) => isSafe(slug))
     .map(({ slug, name }): Candidate => ({ value: slug, ...(isSafe(name) && { about: name }) }));

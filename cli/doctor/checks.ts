@@ -93,8 +93,8 @@ export async function fetchReport(
   context: Context,
   goLive: boolean,
 ): Promise<{ report: Report; skewMs: number } | { refusal: Check }> {
-  const { apiKey, credential, server } = context.settings();
-  if (!apiKey && !credential)
+  const { apiKey, credential, job, server } = context.settings();
+  if (!apiKey && !credential && !job)
     return { refusal: buildCheck("sign_in", "failure", `You are not signed in at ${server}.`, "Run: `floe login`") };
   const started = Date.now();
   try {
@@ -155,5 +155,6 @@ function checkCredential(context: Context, { credential }: Report): Check {
 }
 
 function findSessionEnd(context: Context): string | undefined {
-  return context.settings().apiKey ? undefined : findPersonInUse(context).expires_at;
+  const { apiKey, job } = context.settings();
+  return (apiKey ?? job) ? undefined : findPersonInUse(context).expires_at;
 }

@@ -37,6 +37,7 @@ const leftOut: Record<string, string> = {
   "files.uploaded": "a file is sent in parts: floe files upload",
   "sandbox.listMails": "the mails carry the links by which buyers sign in",
   organizationAccessTokens: "what a key may do is for a person to decide: floe api-keys",
+  ciRules: "which jobs get keys is for a person to decide: floe ci-rules",
   "metrics.link": "its address opens the figures without a sign-in",
 };
 const readingPosts = new Set(["subscriptions.preview", "subscriptionMigrations.preview"]);

@@ -7,6 +7,7 @@ import { catalog } from "./catalog.ts";
 import { checkoutClient } from "./checkout-client.ts";
 import { checkoutLinks } from "./checkout-links.ts";
 import { checkouts } from "./checkouts.ts";
+import { ciRules } from "./ci-rules.ts";
 import { customFields } from "./custom-fields.ts";
 import { customerMeters } from "./customer-meters.ts";
 import { customerSessions } from "./customer-sessions.ts";
@@ -51,6 +52,7 @@ import { webhooks } from "./webhooks.ts";
 export const api = {
   organizations,
   organizationAccessTokens,
+  ciRules,
   products,
   benefits: { ...benefits, grants: listGrants },
   benefitGrants,

@@ -42,7 +42,7 @@ const supportWrites = [
   "webhooks.redeliver",
 ];
 /** What only a role for API keys, or for all that customers may do, reads. */
-const closedReads = ["organizationAccessTokens.list", "sandbox.diffSnapshots", "sandbox.listMails"];
+const closedReads = ["ciRules.list", "organizationAccessTokens.list", "sandbox.diffSnapshots", "sandbox.listMails"];
 
 let all: Operations;
 const people = new Map<Role, Person>();

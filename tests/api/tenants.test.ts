@@ -12,6 +12,8 @@ const notSellers: Record<string, string> = {
   account: accounts,
   apikey: accounts,
   attempts: accounts,
+  ci_exchanges: accounts,
+  ci_rules: accounts,
   device_code: accounts,
   invitation: accounts,
   member: accounts,

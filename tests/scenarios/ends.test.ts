@@ -258,6 +258,7 @@ const columns: Record<string, [Row["clock"], string]> = {
   "attempts.locked_until": ["server", "tests/api/limits.test.ts"],
   "attempts.window_ends_at": ["server", "tests/api/limits.test.ts"],
   "checkouts.expires_at": ["organization", "tests/scenarios/ends.test.ts"],
+  "ci_exchanges.expires_at": ["server", "tests/api/ci-rules.test.ts"],
   "customer_account_requests.expires_at": ["server", "tests/api/connecting.test.ts"],
   "customer_accounts.expires_at": ["server", "tests/scenarios/grants-outside.long.test.ts"],
   "cancellation_notices.expires_at": ["server", "tests/api/cancellations.test.ts"],

@@ -57,6 +57,11 @@ export async function makeExamplePeople(floe: Floe, seller: Seller, run: Run) {
       const made = JSON.parse((await run(`floe api-keys create ${newId()} --json id`)).out) as { id: string };
       return { API_KEY_ID: made.id };
     }
+    if (group === "ci-rules" && verb !== "create" && verb !== "list") {
+      const line = "floe ci-rules create --repository acme/shop --branch main --scopes products:read --json id";
+      const made = JSON.parse((await run(line)).out) as { id: string };
+      return { CI_RULE_ID: made.id };
+    }
     return {};
   };
 }

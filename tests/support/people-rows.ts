@@ -1,6 +1,7 @@
 /** Rows of what is about people: teams, their members, what they are owed, and who is erased. */
 import { customerBalances } from "../../server/billing/orders/tables.ts";
 import { declareCancellation } from "./cancellations.ts";
+import { startIssuer } from "./ci-issuer.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { migrationRow } from "./migration-rows.ts";
@@ -13,7 +14,29 @@ export async function someoneErased({ client }: Pick<Seller, "client">) {
   return { id };
 }
 
+/** A rule for the jobs of a service of its own, and the service. */
+export async function makeCiRule(floe: Floe, { client }: Pick<Seller, "client">, more: object = {}) {
+  const issuer = await startIssuer(floe);
+  const rule = await client.ciRules.create({
+    body: { issuer: issuer.url, repository: "acme/shop", branch: "main", scopes: ["products:read"], ...more },
+  });
+  return { issuer, rule };
+}
+
+export const ciBodies = {
+  "ciRules.create": () => ({ repository: "acme/shop", branch: "main", scopes: ["products:read"] }),
+  "ciRules.exchange": () => ({ organization: "ada", token: "no.token.atall" }),
+};
+/** Bodies that are accepted once. */
+export const ciFresh = {
+  "ciRules.exchange": async (floe: Floe, seller: Seller) => {
+    const { issuer } = await makeCiRule(floe, seller);
+    return { body: { organization: seller.organization_id, token: await issuer.sign() } };
+  },
+};
+
 export const peopleRows = {
+  ciRules: async (floe: Floe, seller: Seller) => ({ params: { id: (await makeCiRule(floe, seller)).rule.id } }),
   organizationAccessTokens: async (_: Floe, { client }: Seller) => {
     const made = await client.organizationAccessTokens.create({ body: { comment: "Row", scopes: ["products:read"] } });
     return { params: { id: made.organization_access_token.id } };

@@ -13,7 +13,7 @@ import { begin, put, upload } from "./files.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { deactivation, failedGrant, grant, keyBody, soldKey } from "./grant-rows.ts";
 import { newId } from "./ids.ts";
-import { peopleRows, someoneErased } from "./people-rows.ts";
+import { ciBodies, ciFresh, peopleRows, someoneErased } from "./people-rows.ts";
 import {
   allowMany,
   buyerOf,
@@ -497,7 +497,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
   }),
   "customerSessions.create": () => ({ external_customer_id: "row-1" }),
   "cardLinks.confirm": () => ({ confirmation_token_id: "pm_card_chargeDeclined" }),
-  ...portalBodies,
+  ...{ ...portalBodies, ...ciBodies },
   "checkoutClient.confirm": () => ({
     confirmation_token_id: "pm_card_chargeDeclined",
     customer_name: "Sample",
@@ -572,7 +572,7 @@ export const freshOf: Record<
   "tax.rates": async () => ({ query: { country: "DE" } }),
   // What the usual document describes looks like what other tests have made.
   "catalog.apply": async () => ({ body: { document: { version: 1, catalog: "fresh" } } }),
-  ...portalFresh,
+  ...{ ...portalFresh, ...ciFresh },
   "cardLinks.confirm": async (floe, seller) => ({
     params: { token: await unpaidLink(floe, seller) },
     body: { confirmation_token_id: "pm_card_visa" },

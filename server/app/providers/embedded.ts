@@ -22,6 +22,7 @@ import { grantRunService } from "../../entitlements/grants/runs.ts";
 import { benefitGrantService, benefitGrantsOfBenefit } from "../../entitlements/grants/service.ts";
 import { licenseKeyService, licenseKeyUseService } from "../../entitlements/license-keys/service.ts";
 import { seatClaimService, seatService } from "../../entitlements/seats/service.ts";
+import { ciRuleService } from "../../identity/accounts/ci/service.ts";
 import { organizationAccessTokenService } from "../../identity/accounts/keys/tokens.ts";
 import { organizationService } from "../../identity/organizations/service.ts";
 import { orderMailService } from "../../messaging/email/service.ts";
@@ -54,6 +55,7 @@ import { timeTravelWorkers } from "../worker.ts";
 export const embedded: Provider = {
   organizations: organizationService,
   organizationAccessTokens: organizationAccessTokenService,
+  ciRules: ciRuleService,
   products: productService,
   benefits: { ...benefitService, ...benefitGrantsOfBenefit },
   benefitGrants: benefitGrantService,

@@ -28,6 +28,7 @@ const sentences: Readonly<Record<string, string>> = {
   "subscriptions.forecast": "Hosted Polar does not say what a subscription will be charged.",
   "subscriptions.preview": "Hosted Polar shows the terms of a change in its own portal.",
   "webhooks.probe": "Send a test event from the dashboard of hosted Polar.",
+  ciRules: "Keys for CI jobs are floe's own, not Polar's: make an API key with floe api-keys.",
   cancellations: "Hosted Polar takes no cancellations without sign-in: read the subscriptions.",
   catalog: "Catalog files work with floe's own engine: change products with floe products.",
   diagnostics: "The checks are of floe's own engine: read /readyz instead.",

@@ -3,15 +3,18 @@ import {
   type AnyPgColumn,
   boolean,
   check,
+  foreignKey,
   index,
   integer,
   jsonb,
   pgTable,
   text,
   uniqueIndex,
+  uuid,
 } from "drizzle-orm/pg-core";
-import { instant } from "../../platform/db/columns.ts";
-import { organization } from "../organizations/tables.ts";
+import type { CiRule } from "../../../shared/api/ci-rules.ts";
+import { instant, ownedKey } from "../../platform/db/columns.ts";
+import { organization, owned } from "../organizations/tables.ts";
 
 /** The tables of the account side, named and shaped as better-auth has them, with the constraints that it leaves out. */
 const stamps = { createdAt: instant().notNull(), updatedAt: instant().notNull() };
@@ -230,10 +233,44 @@ export const deviceCode = pgTable(
   (table) => [index("device_code_age").on(table.expiresAt)],
 );
 
+/** Jobs of a repository that get keys of an organization without a stored secret. A rule goes with the person who made it. */
+export const ciRules = pgTable(
+  "ci_rules",
+  {
+    ...owned(),
+    user_id: text()
+      .notNull()
+      .references(() => user.id, { onDelete: "cascade" }),
+    provider: text().$type<CiRule["provider"]>().notNull(),
+    issuer: text().notNull(),
+    audience: text().notNull(),
+    repository: text().notNull(),
+    branch: text(),
+    environment: text(),
+    scopes: jsonb().$type<string[]>().notNull(),
+    lasts_seconds: integer().notNull(),
+    last_used_at: instant(),
+  },
+  (table) => [ownedKey(table.id), index("ci_rules_user").on(table.user_id)],
+);
+
+/** Tokens of jobs that were exchanged for a key, so that none is exchanged twice. Kept until they end by themselves. */
+export const ciExchanges = pgTable(
+  "ci_exchanges",
+  {
+    organization_id: text()
+      .notNull()
+      .references(() => organization.id, { onDelete: "cascade" }),
+    token_hash: text().notNull(),
+    expires_at: instant().notNull(),
+  },
+  (table) => [ownedKey(table.token_hash), index("ci_exchanges_by_end").on(table.expires_at)],
+);
+
 /**
  * A key of an organization (`configId` is "organization") or of a person ("default"); it goes with its owner. `key` is a
  * hash; `permissions` holds its scopes as JSON; `previousKey` is the one before a rotation, while it is still good.
- * `remaining` counts down to a key that is used up; absent: without end.
+ * `remaining` counts down to a key that is used up; absent: without end. A key of a CI job goes with its rule.
  */
 export const apikey = pgTable(
   "apikey",
@@ -264,10 +301,17 @@ export const apikey = pgTable(
     expiresAt: instant(),
     permissions: text(),
     metadata: text(),
+    ciRuleId: uuid(),
     ...stamps,
   },
   (table) => [
     index("apikey_organization").on(table.organizationId),
+    index("apikey_ci_rule").on(table.organizationId, table.ciRuleId).where(sql`${table.ciRuleId} is not null`),
+    foreignKey({
+      name: "apikey_ci_rule_fkey",
+      columns: [table.organizationId, table.ciRuleId],
+      foreignColumns: [ciRules.organization_id, ciRules.id],
+    }).onDelete("cascade"),
     index("apikey_user").on(table.userId),
     check("apikey_owner", sql`num_nonnulls(${table.organizationId}, ${table.userId}) = 1`),
   ],

@@ -25,6 +25,8 @@ export const leftOut: Record<string, string> = {
   customer_account_requests:
     "who is on their way with an account comes back to the session that they left, which has ended",
   portal_codes: "what opens a session is left out as they are, and a restore ends all of them",
+  ci_rules: "which jobs get keys is of accounts, as keys are",
+  ci_exchanges: "which tokens of jobs were used is never undone",
   event_stream_tokens: "what opens a stream lasts a minute, and a restore ends all of them",
 };
 /** Tables emptied by a restore, because their rows may refer to deleted rows. */

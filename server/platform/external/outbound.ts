@@ -115,7 +115,7 @@ export function findRefusal(text: string, reach: OutboundPolicy): string | undef
  * A name's addresses, all of them allowed for this address, or an error. Handed to the socket itself, so that what is checked is
  * what is connected to: an answer that changes between check and use does not help.
  */
-function wrapLookup(text: string, reach: OutboundPolicy): LookupFunction {
+export function wrapLookup(text: string, reach: OutboundPolicy): LookupFunction {
   const lookup = reach.lookup ?? resolve;
   if (reach.private_allowed) return lookup;
   const policy = resolveAddressPolicy(text, reach);

@@ -4,6 +4,7 @@ import type { Deps, Identity } from "../../../platform/context.ts";
 import { hashWithEach } from "../../../platform/crypto/secrets.ts";
 import { coalesceCalls } from "../../../platform/jobs/coalesce.ts";
 import { organization } from "../../organizations/tables.ts";
+import { findMakerScopes } from "../ci/makers.ts";
 import { limitMemberships, memberships, readMemberships } from "../identity/memberships.ts";
 import { apikey, member, user } from "../tables.ts";
 
@@ -53,6 +54,7 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
   const ofOrganization = deps.db
     .select({
       ...columns,
+      ci_rule_id: apikey.ciRuleId,
       organization_id: organization.id,
       clock_offset_ms: organization.clock_offset_ms,
       sandbox: organization.sandbox,
@@ -89,7 +91,12 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
   const findOfOrganization = coalesceCalls(async (token: string) => {
     const known = hashWithEach(secrets, token);
     const [row] = await ofOrganization.execute(getAsked(known));
-    return row && { ...row, known, scopes: expandScopes(readScopes(row.permissions)) };
+    if (!row) return undefined;
+    const scopes = expandScopes(readScopes(row.permissions));
+    if (row.ci_rule_id === null) return { ...row, known, scopes };
+    // A key of a CI job can do no more than the person who made its rule can do now.
+    const held = await findMakerScopes(deps.db, row.organization_id, row.ci_rule_id, deps.clock.now());
+    return held && { ...row, known, scopes: new Set([...scopes].filter((scope) => held.has(scope))) };
   });
   async function identifyKey(token: string, isRecheck: boolean): Promise<Identity> {
     const row = await findOfOrganization(token);

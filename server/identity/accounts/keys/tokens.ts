@@ -4,18 +4,15 @@ import type {
   organizationAccessTokens,
 } from "../../../../shared/api/organization-access-tokens.ts";
 import type { Service } from "../../../../shared/contract.ts";
-import { fault, invalid, notFound, notPermitted } from "../../../../shared/errors.ts";
-import { expandScopes, type Scope } from "../../../../shared/scopes.ts";
+import { notFound } from "../../../../shared/errors.ts";
 import { getServerClock } from "../../../platform/clock.ts";
-import { type Actor, type Ctx, requireOrganization, requireOrganizations, type Tx } from "../../../platform/context.ts";
+import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../../../platform/context.ts";
 import { buildPage, listRows, matchOrganizations, orderBy } from "../../../platform/db/page.ts";
 import { transact } from "../../../platform/db/unit-of-work.ts";
-import { limitedSession } from "../device/sessions.ts";
-import { confirmationRequired, isProofOld } from "../identity/step-up.ts";
-import { notWhileImpersonating } from "../people/platform.ts";
 import { sendSecurityMail } from "../people/security-mails.ts";
 import { apikey } from "../tables.ts";
 import { readScopes } from "./identify.ts";
+import { checkEnd, checkFresh, checkScopes, checkSession, lockMaker } from "./makers.ts";
 import type { KeyRow } from "./shapes.ts";
 import { insertKey, isWiderKey } from "./store.ts";
 
@@ -37,51 +34,6 @@ const serializeToken = (row: KeyRow): OrganizationAccessToken => ({
   expires_at: row.expiresAt,
   last_used_at: row.lastRequest,
 });
-
-/** Keys outlast the session that makes them: a sign-in for some scopes, and an impersonation, make none (TOK-05). */
-function checkSession({ kind, limited, impersonated_by }: Actor): void {
-  if (kind !== "user") return;
-  if (limited) throw notPermitted(limitedSession.message);
-  if (impersonated_by) throw notPermitted(notWhileImpersonating.message);
-}
-
-/** Refuse a person who has not shown within the hour who they are (TOK-05). */
-function checkFresh({ kind, proven_at }: Actor, now: Date): void {
-  if (kind === "user" && (proven_at === undefined || isProofOld(proven_at, now)))
-    throw notPermitted(confirmationRequired.detail);
-}
-
-/** A key gets no scope that its maker lacks (TOK-05). */
-function checkScopes(wanted: readonly Scope[], { scopes }: Actor): void {
-  const beyond = [...expandScopes(wanted)].find((one) => !scopes.has(one));
-  if (beyond !== undefined)
-    throw invalid(fault(["scopes"], `You do not hold the scope ${beyond} yourself.`, "scope_not_held", beyond));
-}
-
-/**
- * The key that makes another one, kept from changing. One that may be used so many times makes none: the new one would have no
- * such limit.
- */
-async function lockMaker(tx: Tx, { key_id }: Actor): Promise<KeyRow | undefined> {
-  if (key_id === null) return undefined;
-  const [maker] = await tx.select().from(apikey).where(eq(apikey.id, key_id)).for("update");
-  if (!maker || maker.remaining !== null || maker.rateLimitEnabled)
-    throw notPermitted("A key whose use is limited makes no keys.");
-  return maker;
-}
-
-/** Refuse a key that would outlast the key that makes it: that one was given for a time (TOK-05). */
-function checkEnd(expiresIn: number | undefined, maker: KeyRow | undefined, now: Date): void {
-  if (!maker?.expiresAt) return;
-  if (expiresIn === undefined || now.getTime() + expiresIn * 1000 > maker.expiresAt.getTime())
-    throw invalid(
-      fault(
-        ["expires_in"],
-        `Your own key ends at ${maker.expiresAt.toISOString()}, and makes none that ends later.`,
-        "too_late",
-      ),
-    );
-}
 
 /** A key of the organization, under its lock; a person's own key is none of them. */
 async function lockToken(tx: Tx, ctx: Ctx, id: string): Promise<KeyRow> {

@@ -37,6 +37,10 @@ const notices: Readonly<Record<string, { subject: string; advice: string; skipsF
     skipsFirst: true,
   },
   "api_key.created": { subject: "An API key was made in your name", advice: deleteKey },
+  "ci_rule.created": {
+    subject: "Jobs of a repository were given keys in your name",
+    advice: "CI rules go on working: delete the one that you did not make.",
+  },
   "api_key.rotated": { subject: "An API key was renewed in your name", advice: deleteKey },
 };
 
