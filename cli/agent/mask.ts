@@ -1,26 +1,11 @@
 /** Answers for a language model: no secret is in them, and text of other people is marked as such. */
 import { isSecretField, replaceSecrets } from "../../shared/secret-fields.ts";
+import { fixedFields, mapFields } from "./answer-fields.ts";
 
 /**
- * Fields with text that people write: a buyer, a colleague, a server that receives webhooks. A model must not take it for
- * an instruction. `serverText` has the others; a test holds both lists against the contract.
+ * Text without a fixed form that the server makes or checks, so that nobody can write a sentence into it. All other text may be
+ * written by a buyer, a colleague or a program of theirs, and a model must not take it for an instruction.
  */
-const writtenText = new Set([
-  ...["billing_name", "customer_name", "customer_billing_name", "legal_name", "name", "organization_name"],
-  ...["product_name", "description", "comment", "customer_cancellation_comment", "message", "note", "reason"],
-  ...["error", "response", "subject", "text", "html", "title", "label", "custom_label", "form_label"],
-  ...["form_help_text", "form_placeholder", "footer", "welcome_message", "channel_name_template", "decline_message"],
-  ...["line1", "line2", "city", "state", "postal_code", "street", "external_id", "external_customer_id"],
-  ...["external_member_id", "customer_external_id", "tax_id", "customer_tax_id", "from", "to", "path", "value"],
-  ...["locale", "user_agent", "property", "prefix", "code", "because", "what", "hint", "fix", "field", "fields"],
-  ...["gains", "loses", "kind", "next", "team_invitees", "embed_origin", "requested", "actual", "request_id", "target"],
-  ...["imprint", "reference"],
-]);
-/** Objects in which every text is of that kind: keys and values are chosen by programs and people. */
-const writtenMap =
-  /^(metadata|meta|custom_field_data|user_metadata|customer_metadata|benefit_metadata|payment_processor_metadata|headers)$/;
-
-/** Text that the server makes or checks, so that nobody can write a sentence into it. */
 export const serverText: ReadonlySet<string> = new Set([
   ...["accent_color", "account_id", "api_version", "avatar_url", "basis", "before_units", "brand", "calculation_id"],
   ...["catalog", "checksum_etag", "checksum_sha256_base64", "checksum_sha256_hex", "client_address", "consumed_units"],
@@ -43,13 +28,16 @@ export const serverText: ReadonlySet<string> = new Set([
   ...["platform_fee_currency", "price_currency", "public_key", "public_url", "quote", "rate", "receipt"],
   ...["receipt_number", "recounted", "repository_name", "repository_owner", "return_url", "role_id", "rule", "scopes"],
   ...["size_readable", "slug", "start", "storage_version", "success_url", "timestamp", "type", "unit_amount", "url"],
-  ...["version", "website", "customer_portal_url"],
+  ...["version", "website", "customer_portal_url", "privacy_url", "terms_url", "subject_id", "wanted_on"],
 ]);
+/** Text of the command line itself. */
+const ownText: ReadonlySet<string> = new Set(["profile", "server", "signed_in_by"]);
 const hiddenText = "[hidden]";
 const depthMax = 30;
 
-/** Whether a field of this name holds text that people write. */
-export const isWrittenText = (field: string): boolean => writtenText.has(field);
+/** Whether a field of this name may hold text that people write. One that the contract does not know does. */
+const isWrittenText = (field: string): boolean =>
+  !fixedFields.has(field) && !serverText.has(field) && !ownText.has(field) && !isSecretField(field);
 /** Text without a token in it. */
 export const redactText = (text: string): string => replaceSecrets(text, hiddenText);
 
@@ -90,7 +78,7 @@ function maskValue(
   if (Array.isArray(value)) return value.map((one) => maskValue(one, field, isWritten, row, depth + 1, options));
   if (typeof value !== "object" || value === null) return value;
   const inner = value as Row;
-  const isMap = isWritten || writtenMap.test(field);
+  const isMap = isWritten || mapFields.has(field);
   const entries = Object.entries(inner).flatMap(([key, one]): [string, unknown][] => {
     // Half of the fields of most objects are empty; each costs as much to read as a full one.
     if (one === null || one === undefined) return [];

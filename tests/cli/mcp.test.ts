@@ -1,16 +1,16 @@
 /** `floe mcp`, called by the official client: what a model may do, and what it gets to read. */
+import { readFileSync } from "node:fs";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
-import { isWrittenText, maskAnswer, serverText } from "../../cli/agent/mask.ts";
+import { collectAnswerFields, formatAnswerFields } from "../../cli/agent/collect-fields.ts";
+import { maskAnswer, serverText } from "../../cli/agent/mask.ts";
 import { makeContext } from "../../cli/make-context.ts";
 import { buildTools } from "../../cli/mcp/build-tools.ts";
 import { formatAnswer, type Mode } from "../../cli/mcp/call.ts";
 import { createMcpServer } from "../../cli/mcp/server.ts";
 import { api } from "../../shared/api/index.ts";
-import { isSecretField } from "../../shared/secret-fields.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { floe, manifest, place } from "./support.ts";
 
@@ -162,23 +162,19 @@ test("what other people wrote stands in an envelope, and no answer has a secret 
   );
 });
 
-test("every text of an answer is known: written by people, made by the server, or a secret", () => {
-  type Schema = Record<string, unknown> & { properties?: Record<string, Schema>; items?: Schema; $defs?: object };
-  const unknown = new Set<string>();
-  const visit = (schema: Schema | undefined, field: string, depth = 0): void => {
-    if (!schema || depth > 20) return;
-    const variants = [schema.anyOf, schema.oneOf, schema.allOf, Object.values(schema.$defs ?? {})].flat();
-    for (const one of variants) visit(one as Schema, field, depth + 1);
-    const isText = schema.type === "string" && !schema.enum && schema.const === undefined && !schema.format;
-    if (isText && !isWrittenText(field) && !serverText.has(field) && !isSecretField(field)) unknown.add(field);
-    visit(schema.items, field, depth + 1);
-    for (const [name, one] of Object.entries(schema.properties ?? {})) visit(one, name, depth + 1);
-  };
-  for (const operations of Object.values(api))
-    for (const op of Object.values(operations) as { access: { by: string }; response?: z.ZodType }[])
-      if (op.response && ["seller", "person"].includes(op.access.by))
-        visit(z.toJSONSchema(op.response, { io: "input", unrepresentable: "any" }) as Schema, "");
-  expect([...unknown]).toEqual([]);
+test("text without a fixed form is marked, unless the server makes it: the lists follow from the contract", () => {
+  const found = collectAnswerFields(api);
+  expect(readFileSync("cli/agent/answer-fields.ts", "utf8")).toBe(formatAnswerFields(found));
+  expect(found.fixed).toEqual(expect.arrayContaining(["created_at", "customer_id", "status"]));
+  expect(found.free).toEqual(expect.arrayContaining(["name", "branch", "city", "comment", "metadata"]));
+  // What is no more would one day excuse something.
+  expect([...serverText].filter((name) => !found.free.includes(name))).toEqual([]);
+  expect(maskAnswer({ nobody_knows_it: "x", list: ["y"], status: "paid", metadata: { status: "z" } })).toEqual({
+    nobody_knows_it: { untrusted: "x" },
+    list: [{ untrusted: "y" }],
+    status: "paid",
+    metadata: { status: { untrusted: "z" } },
+  });
 });
 
 test("an answer is bounded: long texts end early, and long lists and objects say how to get the rest", () => {
