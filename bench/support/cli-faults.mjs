@@ -1,3 +1,5 @@
+import { ciFaults } from "./ci-faults.mjs";
+
 const editing = ["tests/cli/edit.test.ts"];
 const keyed = ["tests/api/catalog-keys.test.ts"];
 const item = "cli/edit/item.ts";
@@ -11,6 +13,7 @@ const notice = "cli/update/notice.ts";
 
 /** Faults of what the command line keeps to. */
 export const cliFaults = {
+  ...ciFaults,
   editing: [
     ["write-over-others", item, "if (!now || !isSame(now.item, item)) throw", "if (!now) throw", ...editing],
     ["write-over-late-others", item, ", fingerprint: made.fingerprint", "", ...editing],

@@ -2,7 +2,6 @@
 
 /** The faults that `mutants.mjs` plants, by area: name, file, text, what stands in its place, and the tests that must see it. */
 
-import { ciFaults } from "./ci-faults.mjs";
 import { cliFaults } from "./cli-faults.mjs";
 import { decisionFaults } from "./decision-faults.mjs";
 import { deployFaults } from "./deploy-faults.mjs";
@@ -62,7 +61,6 @@ export const faults = {
   ...restoreFaults,
   ...speedFaults,
   ...subscriptionFaults,
-  ...ciFaults,
   ...cliFaults,
   ...webhookFaults,
   money: [

@@ -146,6 +146,10 @@ describe("TOK-17: which jobs a rule lets in", () => {
     expect((await exchange()).ci_rule_id).toBe(rule_id);
     expect((await exchange({ environment: "production" })).ci_rule_id).toBe(production);
     expect(await refuseClaims({ ref: "refs/heads/x", environment: "staging" })).toContain("Its ref");
+    const every = await makeCiRule(floe, seller, { branch: "*" });
+    for (const ref of ["refs/tags/v1", "refs/pull/7/merge"])
+      expect(await refuse(await every.issuer.sign({ ref }))).toContain("Its ref");
+    expect((await send(await every.issuer.sign({ ref: "refs/heads/x" }))).status).toBe(201);
   });
 
   test("GitLab's by the path of the project and the full name of the branch", async () => {
