@@ -10,6 +10,7 @@ const runs = ["tests/rules/webhooks.test.ts"];
 const clocks = ["tests/rules/sandbox.test.ts"];
 const tokens = ["tests/rules/tokens.test.ts"];
 const members = ["tests/rules/members.test.ts"];
+const endpoint = ["tests/cli/payments-connect.test.ts"];
 const marks = ["tests/api/test-marks.test.ts"];
 const device = ["tests/rules/device-flow.test.ts"];
 const examples = ["tests/cli/complete.long.test.ts"];
@@ -84,6 +85,15 @@ export const otherDecisionFaults = {
     ["client-of-objects", "server/identity/accounts/device/protocol.ts", "Object.hasOwn(clients, id);", "id in clients;", ...device],
     ["past", "server/identity/accounts/device/protocol.ts", "Math.max(to.getTime() - from.getTime(), 0)", "to.getTime() - from.getTime()", ...device],
     ["held-by-nature", "server/identity/accounts/identity/permissions-guard.ts", "Object.hasOwn(held, resource) && held[resource]?.includes(action)", "(held[resource]?.length ?? 0) > 0", ...device],
+  ],
+  "stripe-endpoint": [
+    ["any-address", "server/platform/processors/stripe-endpoint.ts", "one.url === url", "one.url.endsWith(stripeWebhookPath)", ...endpoint],
+    ["deletes-all", "server/platform/processors/stripe-endpoint.ts", "for (const { id } of found) await", "for (const { id } of data) await", ...endpoint],
+    ["stays-off", "server/platform/processors/stripe-endpoint.ts", "if (missing.length === 0 && isOn(endpoint))", "if (missing.length === 0)", ...endpoint],
+    ["drops-others", "server/platform/processors/stripe-endpoint.ts", "[...sent, ...missing]", "[...stripeEventTypes]", ...endpoint],
+    ["off-first", "server/platform/processors/stripe-endpoint.ts", "Number(isOn(b)) - Number(isOn(a))", "Number(isOn(a)) - Number(isOn(b))", ...endpoint],
+    ["plain-http", "server/app/operator-stripe.ts", 'if (url.protocol !== "https:")', "if (false)", ...endpoint],
+    ["unasked", "cli/commands/payments-connect.ts", "if (replace)\n", "if (false)\n", ...endpoint],
   ],
   "test-marks": [
     ["free-is-test", "server/platform/processors/processor.ts", "processor.test === undefined ? isTestAccount(processor.account) : config.test_cards", "processor.test !== undefined || isTestAccount(processor.account)", ...marks],

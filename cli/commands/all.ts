@@ -196,6 +196,7 @@ const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>
     receipt: loadDocument((all) => all.addReceipt),
     invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
   },
+  payments: { connect: loadTool(({ paymentsConnect }) => paymentsConnect.addConnect) },
   products: { migrate: loadTool(({ productsMigrate }) => productsMigrate.addMigrate) },
   refunds: { "credit-note": loadDocument((all) => all.addCreditNote) },
   events: { stream: () => import("./events-stream.ts"), tail: () => import("./events-tail.ts") },

@@ -12,6 +12,7 @@ export * as login from "./login.ts";
 export * as logs from "./logs.ts";
 export * as migrate from "./migrate.ts";
 export * as orgs from "./orgs.ts";
+export * as paymentsConnect from "./payments-connect.ts";
 export * as polar from "./polar.ts";
 export * as productsMigrate from "./products-migrate.ts";
 export * as profiles from "./profiles.ts";

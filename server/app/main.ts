@@ -58,6 +58,7 @@ export { prepareDatabase } from "./operator-migrate.ts";
 export { runPolarWork } from "./operator-polar.ts";
 export { checkRestore, reconcileRestored, replaceDatabaseSecret } from "./operator-restore.ts";
 export { readServerStatus, settleLeftOver } from "./operator-status.ts";
+export { connectPayments } from "./operator-stripe.ts";
 
 export type Server = {
   config: Config;

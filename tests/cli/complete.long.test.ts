@@ -28,6 +28,7 @@ const elsewhere: Record<string, string> = {
   ...{
     serve: operator,
     migrate: operator,
+    "payments connect": "it needs an account at Stripe",
     try: operator,
     verify: operator,
     "admin status": operator,

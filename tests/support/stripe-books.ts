@@ -8,6 +8,7 @@ import {
   testMethods,
 } from "../../server/platform/processors/test-cards.ts";
 import type { Known } from "./stripe-description.ts";
+import { openEndpoints } from "./stripe-endpoints.ts";
 import { openTaxBooks } from "./stripe-tax.ts";
 
 export type Fields = Record<string, unknown>;
@@ -457,6 +458,7 @@ export function openBooks(now: () => number, told: (event: Happened) => void) {
     },
     "GET /v1/charges/{charge}": ({ id }) => get(charges, "charge", id),
     ...tax.operations,
+    ...openEndpoints(next, now, missing),
   };
 
   /** Put the objects in, where a request asks for them instead of their ids. */

@@ -6,6 +6,7 @@ import type { Deps } from "../../platform/context.ts";
 import { limitCards } from "../../platform/http/checkout-limits.ts";
 import { readFaults } from "../../platform/http/validation-errors.ts";
 import type { ProcessorAnswer, TestControls } from "../../platform/processors/processor.ts";
+import { stripeWebhookPath } from "../../platform/processors/stripe-event-types.ts";
 import { recordProcessorEvent } from "./notices.ts";
 import { settlePayment } from "./settlement.ts";
 import { settleSetup } from "./setups.ts";
@@ -21,7 +22,7 @@ const eventBytesMax = 1024 * 1024;
 export function routeStripeEvents(app: FastifyInstance, deps: Deps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  app.post("/v1/integrations/stripe/webhook", { bodyLimit: eventBytesMax }, async (request, reply) => {
+  app.post(stripeWebhookPath, { bodyLimit: eventBytesMax }, async (request, reply) => {
     const { readEvent } = deps.processor;
     const signature = request.headers["stripe-signature"];
     if (!readEvent || typeof signature !== "string" || !Buffer.isBuffer(request.body))

@@ -1,7 +1,7 @@
 import type { Check } from "../../../shared/api/diagnostics.ts";
 import type { Config } from "../../platform/config.ts";
 import type { ProcessorSetup } from "../../platform/processors/processor.ts";
-import { stripeEventTypes } from "../../platform/processors/stripe-event-types.ts";
+import { stripeEventTypes, stripeWebhookPath } from "../../platform/processors/stripe-event-types.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** A mail that has waited for so long is late: the worker sends within seconds. */
@@ -264,8 +264,6 @@ function checkLeftOver(left: ServerFacts["leftOver"]): Check[] {
   return [buildCheck("restore", "failure", message, fix)];
 }
 
-const stripeWebhookPath = "/v1/integrations/stripe/webhook";
-
 function checkProcessorSetup({ processor, config }: ServerFacts): Check[] {
   if (processor === null) return [];
   const set = (status: Check["status"], message: string, fix?: string) =>
@@ -288,7 +286,7 @@ function checkProcessorSetup({ processor, config }: ServerFacts): Check[] {
       set(
         "failure",
         `Stripe sends no events to ${address}.`,
-        'Add the endpoint in Stripe\'s dashboard, as docs/deploying.md says under "Cards".',
+        "Make it on the server's machine: `floe payments connect`",
       ),
     ];
   const missing = own.events.includes("*") ? [] : stripeEventTypes.filter((type) => !own.events.includes(type));
@@ -298,7 +296,7 @@ function checkProcessorSetup({ processor, config }: ServerFacts): Check[] {
       set(
         "failure",
         `Stripe does not send ${missing.join(", ")}.`,
-        "Add these events to the endpoint in Stripe's dashboard.",
+        "Add them to the endpoint on the server's machine: `floe payments connect`",
       ),
     ];
   if (!config.STRIPE_WEBHOOK_SECRET)

@@ -1,3 +1,6 @@
+/** Where a server takes the events of Stripe, after its address. */
+export const stripeWebhookPath = "/v1/integrations/stripe/webhook";
+
 /** The types of events that the server acts on. `readEvent` in `stripe-events.ts` reads each of them. */
 export const stripeEventTypes = [
   "payment_intent.succeeded",
