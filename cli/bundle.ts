@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
-import { import_name } from "./compiled.ts";
+import { import_name, scriptEnd, scriptStart } from "./compiled.ts";
 
 /** Parts that stay files of their own, since they are large and not always needed. */
 const apart: Record<string, string> = {
@@ -91,7 +91,8 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       const [made] = result.outputFiles;
       // It is loaded as a script, with what imports the parts for it.
       const text = made?.text.replaceAll(/\bimport\((?=")/g, `${import_name}(`) ?? "";
-      await writeFile(join(dist, "cli-main.cjs"), text.replaceAll(nonAscii, escapeUnit));
+      const ascii = text.replaceAll(nonAscii, escapeUnit);
+      await writeFile(join(dist, "cli-main.cjs"), `${scriptStart}${ascii}${scriptEnd}`);
       return result;
     }),
     // The schema library and the reader of YAML are a hundred milliseconds that other commands do not need.

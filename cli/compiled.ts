@@ -4,6 +4,9 @@ import { Script } from "node:vm";
 
 /** By what name a file that is loaded so imports its parts: without a loader of its own, it has no `import()`. */
 export const import_name = "importPart";
+/** What stands around the program in its file. Put there by the build, it costs no copy of the whole text at each start. */
+export const scriptStart = `(function (exports, require, module, __filename, __dirname, ${import_name}) {`;
+export const scriptEnd = "\n})";
 const commandsMax = 64;
 const wordMax = 40;
 const lineEnd = 0x0a;
@@ -48,7 +51,8 @@ function writeCompiled(path: string, { build, commands, code }: Compiled): void 
 }
 
 /**
- * Load a file of the program as `require` does, and keep in `folder` what V8 has compiled of it by the end of the process.
+ * Load a file that stands between `scriptStart` and `scriptEnd` as `require` does, and keep in `folder` what V8 has compiled of
+ * it by the end of the process.
  * Node's own store has of a file what is compiled as it is read, not the functions that are called then, on which a short
  * command spends half of its own time. V8 refuses what another version of it has made. The file is ASCII, which is read and
  * compiled as one byte for each character.
@@ -59,10 +63,7 @@ export function loadCompiled<Exports>(file: string, folder: string | undefined, 
   const path = folder && join(folder, `cli-${process.version}-${process.arch}`);
   const kept = path ? readCompiled(path) : undefined;
   const code = kept?.build === build ? kept.code : undefined;
-  const script = new Script(
-    `(function (exports, require, module, __filename, __dirname, ${import_name}) {${readFileSync(file, "latin1")}\n})`,
-    { filename: file, ...(code && { cachedData: code }) },
-  );
+  const script = new Script(readFileSync(file, "latin1"), { filename: file, ...(code && { cachedData: code }) });
   const commands = code && !script.cachedDataRejected ? (kept?.commands ?? []) : [];
   const command = formatCommand(argv);
   if (path && !commands.includes(command) && commands.length < commandsMax)

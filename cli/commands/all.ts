@@ -78,7 +78,7 @@ export const commands: Record<string, Entry> = {
   members: {
     summary: "Who belongs to the organization, and as what",
     heading: "people",
-    load: () => import("./members.ts"),
+    load: loadTool(({ members }) => members.add),
   },
   invitations: {
     summary: "Ask people into the organization",
@@ -95,8 +95,8 @@ export const commands: Record<string, Entry> = {
     heading: "people",
     load: loadTool(({ roles }) => roles.add),
   },
-  sessions: { summary: "See and end your sign-ins", heading: "people", load: () => import("./sessions.ts") },
-  audit: { summary: "Who did what, when and from where", heading: "people", load: () => import("./audit.ts") },
+  sessions: { summary: "See and end your sign-ins", heading: "people", load: loadTool(({ sessions }) => sessions.add) },
+  audit: { summary: "Who did what, when and from where", heading: "people", load: loadTool(({ audit }) => audit.add) },
   usage: {
     summary: "What was counted, held against your own records",
     heading: "develop",
@@ -115,7 +115,7 @@ export const commands: Record<string, Entry> = {
   advance: {
     summary: "Let time pass in a sandbox, and see what happens",
     heading: "develop",
-    load: () => import("./advance.ts"),
+    load: loadTool(({ advance }) => advance.add),
   },
   demo: { summary: "Fill a sandbox with months of sales", heading: "develop", load: loadTool(({ demo }) => demo.add) },
   "api-keys": {
@@ -166,7 +166,7 @@ export const commands: Record<string, Entry> = {
   commands: {
     summary: "List every command, as data for programs",
     heading: "develop",
-    load: () => import("./commands.ts"),
+    load: loadTool(({ commandList }) => commandList.add),
   },
   schema: {
     summary: "The JSON Schema of what a command answers, or of floe.yaml",
@@ -178,14 +178,13 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ completion }) => completion.add),
   },
-  alias: { summary: "Names of your own for commands", heading: "develop", load: () => import("./alias.ts") },
+  alias: { summary: "Names of your own for commands", heading: "develop", load: loadTool(({ alias }) => alias.add) },
   api: { summary: "Send any request: floe api /v1/products/", heading: "develop", load: () => import("./api.ts") },
 };
 
 type VerbModule = { add(group: Command, contextOf: (command: Command) => Context): void };
-const loadDocument = (pick: (all: typeof import("./documents.ts")) => VerbModule["add"]) => async () => ({
-  add: pick(await import("./documents.ts")),
-});
+const loadDocument = (pick: (all: Tools["documents"]) => VerbModule["add"]) =>
+  loadTool(({ documents }) => pick(documents));
 const loadEdit = async (): Promise<VerbModule> => ({ add: (await import("./edit.ts")).addToGroup });
 /** Commands written by hand that stand in a group of the contract, by group and name. */
 const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
@@ -194,24 +193,27 @@ const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>
   orders: {
     invoice: loadDocument((all) => all.addInvoice),
     receipt: loadDocument((all) => all.addReceipt),
-    invoices: async () => ({ add: (await import("./invoices.ts")).addInvoices }),
+    invoices: loadTool(({ invoices }) => invoices.addInvoices),
   },
   payments: { connect: loadTool(({ paymentsConnect }) => paymentsConnect.addConnect) },
   products: { migrate: loadTool(({ productsMigrate }) => productsMigrate.addMigrate) },
   refunds: { "credit-note": loadDocument((all) => all.addCreditNote) },
-  events: { stream: () => import("./events-stream.ts"), tail: () => import("./events-tail.ts") },
-  meters: { watch: async () => ({ add: (await import("./meters-watch.ts")).addWatch }) },
+  events: {
+    stream: loadTool(({ eventsStream }) => eventsStream.add),
+    tail: loadTool(({ eventsTail }) => eventsTail.add),
+  },
+  meters: { watch: loadTool(({ metersWatch }) => metersWatch.addWatch) },
   webhooks: {
     test: loadTool(({ webhooks }) => webhooks.addTest),
     doctor: loadTool(({ webhooks }) => webhooks.addDoctor),
     enable: loadTool(({ webhooks }) => webhooks.addEnable),
     disable: loadTool(({ webhooks }) => webhooks.addDisable),
   },
-  metrics: { show: async () => ({ add: (await import("./metrics.ts")).addShow }) },
+  metrics: { show: loadTool(({ metrics }) => metrics.addShow) },
   sandbox: {
     buy: loadTool(({ sandboxBuy }) => sandboxBuy.addBuy),
-    save: async () => ({ add: (await import("./sandbox.ts")).addSave }),
-    diff: async () => ({ add: (await import("./sandbox.ts")).addDiff }),
+    save: loadTool(({ sandbox }) => sandbox.addSave),
+    diff: loadTool(({ sandbox }) => sandbox.addDiff),
   },
 };
 
