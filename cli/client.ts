@@ -53,6 +53,14 @@ const flagOf = (loc: (string | number)[]): string => {
 /** Whether a refusal is about how things stand, such as an order that was refunded, so that nobody else could do it either. */
 const isBeyondAsking = (error: unknown): boolean => typeof error === "string" && /^[A-Z]/.test(error);
 
+/** In how many seconds the server wants to be asked again, where it says so: as a number, or as a date. */
+function readRetryAfter({ headers }: HttpAnswer): number | undefined {
+  const text = headers["retry-after"]?.trim();
+  if (!text) return undefined;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
 /** A fault from an answer that is not a success, with the next step where there is one. */
 export function readFault(answer: HttpAnswer, server: string): Fault {
   const body = (parse(answer.text) ?? {}) as Body;
@@ -67,7 +75,13 @@ export function readFault(answer: HttpAnswer, server: string): Fault {
       : { not_permitted: "Ask an owner of the organization, or use a key that has the scope." }),
     rate_limited: `Try again${answer.headers["retry-after"] ? ` in ${answer.headers["retry-after"]} s` : " later"}.`,
   };
-  const parts = { status, ...(name && { name }), ...(hints[kind] && { hint: hints[kind] }) };
+  const retry_after = readRetryAfter(answer);
+  const parts = {
+    status,
+    ...(name && { name }),
+    ...(hints[kind] && { hint: hints[kind] }),
+    ...(retry_after !== undefined && { retry_after }),
+  };
   if (Array.isArray(body.detail)) {
     const other = (body.detail as Place[]).find(({ loc = [] }) => loc.join(".") === "header.polar-organization");
     if (other) return new Fault("usage", `--org (FLOE_ORG) is refused: ${other.msg}`, { ...parts, hint: otherKey });
@@ -113,8 +127,8 @@ function waitFor(attempt: number, safe: boolean, result: HttpAnswer | Unreachabl
     return safe && /ECONNRESET|EPIPE|socket hang up/.test(result.code) ? backoff : undefined;
   }
   const { status } = result;
-  const asked = Number(result.headers["retry-after"]);
-  const wait = Number.isFinite(asked) && asked >= 0 ? asked * 1000 : backoff;
+  const asked = readRetryAfter(result);
+  const wait = asked === undefined ? backoff : asked * 1000;
   if (wait > waitMsMax) return undefined;
   // A 429 says, whatever the method, that nothing was done; so does a key in use.
   if (status === 429) return wait;
@@ -170,7 +184,7 @@ export async function callOperation(
       const now = Date.parse(String(result.headers["floe-now"]));
       return { status: result.status, body: parsed, ...(Number.isNaN(now) ? {} : { now }) };
     }
-    const wait = waitFor(attempt, safe, result);
+    const wait = made.isTriedOnce ? undefined : waitFor(attempt, safe, result);
     if (wait !== undefined) {
       if (wait > waitMsSilent) {
         const why =

@@ -29,6 +29,8 @@ export type CommandCall = {
   idempotencyKey?: string;
   /** What is sent says itself what was done before, so it may be sent again without a key. */
   isRepeatSafe?: boolean;
+  /** Who calls asks again itself: one attempt, and what came of it is told at once. */
+  isTriedOnce?: boolean;
   /** The command can be told to repeat it: it has --idempotency-key. */
   repeatable?: boolean;
 };

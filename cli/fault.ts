@@ -31,6 +31,8 @@ export type FaultParts = {
   /** What a person reads in place of `faults`, laid out in lines. */
   text?: string;
   status?: number;
+  /** In how many seconds the server wants to be asked again. */
+  retry_after?: number;
   /** The same as the server told it, for commands that know where a place comes from. */
   places?: { loc: (string | number)[]; msg: string }[];
   /** A person would have been asked, and nobody can be. */

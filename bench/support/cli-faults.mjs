@@ -11,9 +11,33 @@ const programs = "cli/find-program.ts";
 const updating = ["tests/cli/update.test.ts"];
 const notice = "cli/update/notice.ts";
 
+const watching = ["tests/cli/watch.test.ts"];
+const watch = "cli/resource/watch.ts";
+
 /** Faults of what the command line keeps to. */
 export const cliFaults = {
   ...ciFaults,
+  watching: [
+    ["asked-too-soon", watch, "Math.max(usual, asked, ", "Math.max(usual, ", ...watching],
+    [
+      "refusal-passes",
+      watch,
+      '["unreachable", "rate_limited"]',
+      '["unreachable", "rate_limited", "signed_out"]',
+      ...watching,
+    ],
+    ["asked-within", watch, "isTriedOnce: true", "isTriedOnce: false", ...watching],
+    ["asks-to-redraw", watch, "answers.get(JSON.stringify(made))", "context.call(made)", ...watching],
+    ["never-idle", watch, "unchanged_ms < idle_after_ms", "unchanged_ms >= 0", ...watching],
+    ["name-asked-again", "cli/resource/command.ts", "meant.params ??= await", "meant.params = await", ...watching],
+    [
+      "unwatched",
+      "cli/commands/jobs.ts",
+      "addReading(show, contextOf, showJob);",
+      "show.action((id: string) => showJob(contextOf(show), id));",
+      ...watching,
+    ],
+  ],
   editing: [
     ["write-over-others", item, "if (!now || !isSame(now.item, item)) throw", "if (!now) throw", ...editing],
     ["write-over-late-others", item, ", fingerprint: made.fingerprint", "", ...editing],

@@ -389,7 +389,7 @@ export const faults = {
     ["pager-order", "cli/make-context.ts", "if (held.length > 0) held.push({ to, text });", "if (held.length < 0) held.push({ to, text });", "tests/cli/filter.test.ts"],
     ["asked-in-vain", "cli/resource/body.ts", "wrong.length === parts.faults?.length ? wrong : []", "wrong", "tests/cli/terminal.test.ts"],
     ["answers-lost", "cli/resource/form.ts", "refused.has(ask.flag) ? undefined : answers.get(ask.flag)", "undefined", "tests/cli/terminal.test.ts"],
-    ["picked-alone", "cli/resource/command.ts", "if (!listed || !context.interactive) throw absent;", "if (!listed) throw absent;", "tests/cli/terminal.test.ts"],
+    ["picked-alone", "cli/resource/pick.ts", "if (!listed || !context.interactive) throw absent;", "if (!listed) throw absent;", "tests/cli/terminal.test.ts"],
     ["profiles-lost", "cli/settings-write.ts", 'store.set("profiles", profiles);', 'store.set("profiles", {});', "tests/cli/places.test.ts"],
     ["key-signed-out", "cli/commands/profiles.ts", "if (is_key) continue;", "", "tests/cli/places.test.ts"],
     ["prototype-named", "shared/catalog/document.ts", "if (!Object.hasOwn(items, other))", "if (items[other] === undefined)", "tests/cli/catalog.test.ts"],

@@ -7,6 +7,7 @@ import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type CreateOptions = {
@@ -70,7 +71,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const list = group.command("list").description("List the keys of the organization");
   list.option("--personal", "your own keys instead");
   addExamples(list, "floe api-keys list");
-  list.action((options: { personal?: boolean }) => listKeys(contextOf(list), options.personal));
+  addReading(list, contextOf, listKeys);
   const create = group
     .command("create")
     .description("Create a key; it is shown once")
@@ -142,7 +143,7 @@ async function findKeyId(context: Context, named: string): Promise<string> {
   throw new Fault("not_found", `there is no key "${named}"`, { hint: "See: `floe api-keys list`" });
 }
 
-async function listKeys(context: Context, personal: boolean | undefined): Promise<void> {
+async function listKeys(context: Context, { personal }: { personal?: boolean }): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
   const keys = await loadKeys(context, personal);
   showList(context, writeWireCase(keys), columns, asked);

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { findPlace, getAccount, writeWireCase } from "../accounts/account-context.ts";
 import type { Context } from "../context.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
 
 type Entry = Record<string, unknown> & { actor: { name?: string; email?: string; keyName?: string; kind: string } };
@@ -41,7 +42,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     "after",
     "\nExamples:\n  floe audit list --action api_key.created\n  floe audit list --limit 500 --json",
   );
-  list.action((options: Options) => listAudit(contextOf(list), options));
+  addReading(list, contextOf, listAudit);
 }
 
 const getWho = ({ actor }: Entry): string => actor.email ?? actor.name ?? actor.keyName ?? actor.kind;

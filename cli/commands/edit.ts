@@ -27,7 +27,7 @@ async function editNamed(context: Context, kind: string, name: string | undefine
 /** Which one is meant; undefined where there is only the one in use. */
 async function findId(context: Context, group: GroupEntry, named: string | undefined): Promise<string | undefined> {
   if (group.operations.some(({ current }) => current)) return undefined;
-  if (named === undefined) return (await import("../resource/command.ts")).pickOne(context, group, "id");
+  if (named === undefined) return (await import("../resource/pick.ts")).pickOne(context, group, "id");
   const found = group.namedBy ? readIdOrName(group.name, named) : named;
   return typeof found === "string" ? found : (await import("../resource/names.ts")).findId(context, found);
 }

@@ -6,6 +6,7 @@ import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type Invitation = { id: string; email: string; role: string; status: string };
@@ -33,7 +34,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .option("--mine", "those that were sent to you")
     .option("--status <status>", "pending, accepted, rejected or canceled");
   addExamples(list, "floe invitations list", "floe invitations list --mine");
-  list.action((options: { mine?: boolean; status?: string }) => listInvitations(contextOf(list), options));
+  addReading(list, contextOf, listInvitations);
   const create = group
     .command("create")
     .description("Invite somebody by mail")

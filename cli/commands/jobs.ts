@@ -4,6 +4,7 @@ import type { Job } from "../../shared/api/jobs.ts";
 import { jobStatuses, jobsPageMax } from "../../shared/job-statuses.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 import { removeControls } from "../ui/theme.ts";
 
@@ -30,11 +31,11 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .option("--kind <worker>", "only the jobs of this worker, such as webhooks.deliver")
     .option("--limit <count>", "how many jobs", parseCount, 50);
   list.addHelpText("after", "\nExamples:\n  floe jobs list\n  floe jobs list --status retrying --json id,error");
-  list.action((options: ListOptions) => listJobs(contextOf(list), options));
+  addReading(list, contextOf, listJobs);
 
   const show = group.command("show").argument("<job>", "id of the job").description("Show a failed job with its error");
   show.addHelpText("after", "\nExample:\n  floe jobs show webhooks.deliver:0192a4c0-0000-7000-8000-000000000001");
-  show.action((id: string) => showJob(contextOf(show), id));
+  addReading(show, contextOf, showJob);
 
   const retry = group
     .command("retry")

@@ -7,6 +7,7 @@ import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
+import { addReading } from "../reading.ts";
 import { parseSince, type Since } from "../since.ts";
 import { truncateCell } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
@@ -93,14 +94,14 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
       "after",
       "\nExamples:\n  floe logs list --status failed --since 2d\n  floe logs list --kind deliveries --limit 200 --json id,name,http_status",
     );
-  list.action((options: Options) => listLogs(contextOf(list), options));
+  addReading(list, contextOf, listLogs);
   const get = group
     .command("get")
     .argument("<request-id>", "the id in the X-Request-Id header of the answer, or in floe logs list --json")
     .description("Show what one request did: events, orders, payments, mails, deliveries")
     .option("--show-body", "also what was sent: numbers, ids and names of fields, never texts")
     .addHelpText("after", "\nExamples:\n  floe logs get REQUEST_ID");
-  get.action((id: string, options: Options) => getRequest(contextOf(get), id, options));
+  addReading(get, contextOf, getRequest);
 }
 
 const buildQuery = ({ kind, status, method, path, request, showBody }: Options): Record<string, unknown> => ({

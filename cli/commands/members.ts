@@ -4,6 +4,7 @@ import { findMemberNamed, findPlace, getMembers, writeWireCase } from "../accoun
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { addExamples } from "../help.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const columns = ["user.email:name", "user.name", "role", "created_at:date", "id:id"];
@@ -13,7 +14,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const group = root.command("members").description("Who belongs to the organization, and as what").helpCommand(false);
   const list = group.command("list").description("List the members");
   addExamples(list, "floe members list");
-  list.action(() => listMembers(contextOf(list)));
+  addReading(list, contextOf, listMembers);
   const role = group
     .command("role")
     .description("Give a member another role, or several by commas")

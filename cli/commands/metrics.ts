@@ -1,10 +1,10 @@
 /** `floe metrics`: how the store does, drawn in the terminal, or as JSON. */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { MetricSlug } from "../../shared/api/metrics.ts";
 import { metricIntervals } from "../../shared/calendar.ts";
 import { type Context, listOrganizationsOfKey } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { pause } from "../pause.ts";
+import { addWatchFlag } from "../resource/flags.ts";
 import { resolveNames } from "../resource/names.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
@@ -33,13 +33,7 @@ const standard: MetricSlug[] = [
 ];
 /** How many days are shown of each interval where no first day is named. */
 const shownDays: Record<string, number> = { hour: 1, day: 30, week: 84, month: 365, year: 1826 };
-const [watch_seconds, day_ms] = [5, 86_400_000];
-
-const formatSeconds = (text: string): number => {
-  const value = Number(text);
-  if (!(value >= 1 && value <= 3600)) throw new InvalidArgumentError("is a number of seconds, from 1 to 3600.");
-  return value;
-};
+const day_ms = 86_400_000;
 const parseList = (text: string, before: string[] = []): string[] => [...before, ...text.split(",").filter(Boolean)];
 
 /** `floe metrics` alone: it stands in its group as what is done where no other command is named. */
@@ -55,7 +49,6 @@ export function addShow(group: Command, contextOf: (command: Command) => Context
     .option("--customer <names>", "only these customers, by address or id", parseList)
     .option("--billing-type <type>", "only one_time or recurring products")
     .option("--metrics <slugs>", "only these: revenue,orders")
-    .option("--watch [seconds]", "draw it anew every few seconds (5)", formatSeconds)
     .option("--open", "as a page with charts, in the browser")
     .addHelpText(
       "after",
@@ -67,6 +60,7 @@ Examples:
   floe metrics --open --interval month
   floe metrics --json totals.revenue,totals.orders`,
     );
+  addWatchFlag(command);
   command.action((options: Options) => show(contextOf(command), options));
 }
 
@@ -182,40 +176,21 @@ async function show(context: Context, options: Options): Promise<void> {
   };
   const query = await queryOf(context, options, describeSubject);
   const slugs = options.metrics === undefined ? undefined : parseList(options.metrics);
-  const read = async () =>
-    (await context.call({
-      method: "GET",
-      path: "/v1/metrics/",
-      query: slugs || !context.json ? { ...query, metrics: slugs ?? standard } : query,
-    })) as Answer;
   const { json: asked } = context.globals;
   const fields =
     typeof asked === "string" ? checkAskedFields(asked, context.manifest.fields("metrics", "get")) : undefined;
-  const wait_ms = (typeof options.watch === "number" ? options.watch : watch_seconds) * 1000;
-  if (context.json) {
-    if (!options.watch) return showOne(context, await read(), fields);
-    while (!context.io.signal.aborted) {
-      context.print(`${JSON.stringify(await read())}\n`);
-      await pause(wait_ms, context.io.signal);
-    }
-    throw new Fault("interrupted", "stopped watching");
-  }
-  const currency = (await describeSubject())?.currency ?? (await getCurrency(context));
-  const { columns = 80 } = context.io.stdout;
-  const renderLines = (answer: Answer) =>
-    drawMetrics(
-      { answer, slugs: slugs ?? standard, currency, interval: query.interval, timezone: query.timezone },
-      columns,
-      context.paint.out(),
-    );
-  if (!options.watch || !context.interactive) return context.print(`${renderLines(await read()).join("\n")}\n`);
-  const ui = await import("../ui/index.ts");
-  const outcome = await ui.drawFrames(context.io, `Every ${wait_ms / 1000} s; q ends it.`, async (draw, signal) => {
-    while (!signal.aborted) {
-      draw(renderLines(await read()));
-      await pause(wait_ms, signal);
-    }
-  });
-  if (outcome === "interrupted") throw new Fault("interrupted", "stopped watching");
-  if (outcome !== "left" && outcome.value.error !== undefined) throw outcome.value.error;
+  const currency = context.json ? undefined : ((await describeSubject())?.currency ?? (await getCurrency(context)));
+  const draw = async (to: Context): Promise<void> => {
+    const answer = (await to.call({
+      method: "GET",
+      path: "/v1/metrics/",
+      query: slugs || !to.json ? { ...query, metrics: slugs ?? standard } : query,
+    })) as Answer;
+    if (to.json) return showOne(to, answer, fields);
+    const { interval, timezone } = query;
+    const drawn = { answer, slugs: slugs ?? standard, currency, interval, timezone };
+    to.print(`${drawMetrics(drawn, to.io.stdout.columns ?? 80, to.paint.out()).join("\n")}\n`);
+  };
+  if (!options.watch) return draw(context);
+  return (await import("../resource/watch.ts")).watch(context, options.watch, draw);
 }

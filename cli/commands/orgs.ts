@@ -10,6 +10,7 @@ import {
 } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const fields = ["id", "name", "slug", "current"];
@@ -19,7 +20,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const group = root.command("orgs").description("Your organizations: list, choose, create").helpCommand(false);
   const list = group.command("list").description("List your organizations");
   addExamples(list, "floe orgs list");
-  list.action(() => showAll(contextOf(list)));
+  addReading(list, contextOf, showAll);
   const use = group
     .command("use")
     .description("Choose the organization of this profile")

@@ -6,6 +6,7 @@ import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 type Role = { id: string; role: string; permission: Permissions; createdAt: string };
@@ -18,10 +19,10 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const group = root.command("roles").description("What members may do, in roles of your own").helpCommand(false);
   const list = group.command("list").description("List the roles, those that every organization has first");
   addExamples(list, "floe roles list");
-  list.action(() => listRoles(contextOf(list)));
+  addReading(list, contextOf, listRoles);
   const get = group.command("get").description("Show what one role may do").argument("<role>");
   addExamples(get, "floe roles get clerk");
-  get.action((name: string) => getRole(contextOf(get), name));
+  addReading(get, contextOf, getRole);
   const permissions = group.command("permissions").description("List everything that a role can allow");
   addExamples(permissions, "floe roles permissions");
   permissions.action(() => listPermissions(contextOf(permissions)));

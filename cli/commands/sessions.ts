@@ -5,6 +5,7 @@ import { confirm } from "../ask.ts";
 import { type Context, findPersonInUse } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
 
 type Session = Record<string, unknown> & { id: string; token: string };
@@ -26,7 +27,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const group = root.command("sessions").description("See and end your sign-ins").helpCommand(false);
   const list = group.command("list").description("List where you are signed in");
   addExamples(list, "floe sessions list");
-  list.action(() => listSessions(contextOf(list)));
+  addReading(list, contextOf, listSessions);
   const revoke = group
     .command("revoke")
     .description("End a sign-in")

@@ -5,6 +5,7 @@ import { findTeamNamed, getTeams } from "../accounts/teams.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { addExamples } from "../help.ts";
+import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 
 const columns = ["name:name", "created_at:date", "id:id"];
@@ -16,7 +17,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   const group = root.command("teams").description("Groups of members within the organization").helpCommand(false);
   const list = group.command("list").description("List the teams");
   addExamples(list, "floe teams list");
-  list.action(() => listTeams(contextOf(list)));
+  addReading(list, contextOf, listTeams);
   const create = group.command("create").description("Create a team").argument("<name>");
   addExamples(create, "floe teams create Support");
   create.action((name: string) => createTeam(contextOf(create), name));

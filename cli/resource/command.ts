@@ -7,8 +7,9 @@ import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
 import type { Body, FollowUp } from "./body.ts";
 import { addFlags, addWatchFlag, describeMissing, getFlagName, readTyped } from "./flags.ts";
+import { findList, pageSizeMax } from "./pick.ts";
 import { findNames, readIdOrName, WrittenAmount } from "./shorthand.ts";
-import { checkAskedFields, listPickable, openPage, showList, showWritten } from "./show.ts";
+import { checkAskedFields, openPage, showList, showWritten } from "./show.ts";
 import { readJson } from "./values.ts";
 
 type Options = Record<string, unknown> & {
@@ -44,14 +45,14 @@ type Beside = {
   run?(context: Context, options: Options): Promise<boolean>;
 };
 const besides: Record<string, Record<string, () => Promise<Beside>>> = {
-  events: { ingest: () => import("../commands/events-ingest.ts") },
+  events: { ingest: async () => (await import("../commands/tools.ts")).eventsIngest },
   webhooks: { redeliver: () => import("../webhooks/redeliver.ts") },
   subscriptions: { update: loadQuestion, uncancel: loadQuestion, resume: loadQuestion, revoke: loadQuestion },
 };
 /** Answers that a person sees drawn. */
 type Drawn = { show(context: Context, answer: unknown, query: Record<string, unknown>, named: string): void };
 const drawings: Record<string, Record<string, () => Promise<Drawn>>> = {
-  meters: { quantities: () => import("../commands/meters-watch.ts") },
+  meters: { quantities: async () => (await import("../commands/tools.ts")).metersWatch },
   seats: { list: () => import("./held.ts") },
   "license-keys": { get: () => import("./held.ts") },
   customers: { erase: () => import("./erasure.ts"), erasure: () => import("./erasure.ts") },
@@ -77,7 +78,6 @@ const countedTo: Record<string, number> = { events: 10_000 };
 
 type Page = { items?: unknown[]; pagination?: { total_count?: number; max_page?: number } };
 
-const pageSizeMax = 100;
 const withoutBody: Body = { body: undefined, further: [], told: (fault) => fault };
 
 /** An operation with what people type for its fields, which is loaded only where there is such. */
@@ -101,7 +101,7 @@ export async function addOperation(
   const names = group.namedBy?.map((name) => name.replaceAll("_", " ")).join(", ");
   const which = group.within ? `id or name of one of the ${group.within}` : names && `its id, or its ${names}`;
   for (const param of op.params) {
-    const isPicked = param === "id" && !group.within && listOf(group) !== undefined;
+    const isPicked = param === "id" && !group.within && findList(group) !== undefined;
     // Commander would refuse it before anybody can be asked.
     command.argument(isPicked ? `[${param}]` : `<${param}>`, param === "id" ? which : undefined);
   }
@@ -133,7 +133,8 @@ export async function addOperation(
   command.action(async (...args: unknown[]) => {
     const [context, options] = [makeContext(command), command.opts<Options>()];
     const values = args.slice(0, op.params.length) as string[];
-    const runOnce = (to: Context) => runOperation(to, group, op, values, options);
+    const meant: Meant = {};
+    const runOnce = (to: Context) => runOperation(to, group, op, values, options, meant);
     if (options.watch) return (await import("./watch.ts")).watch(context, options.watch, runOnce);
     if (!(await beside?.run?.(context, options))) await runOnce(context);
     if (offers[group.name]?.includes(op.name) && !options.dryRun)
@@ -150,12 +151,16 @@ function getPlace(parent: Command, { parts }: GroupEntry, name: string): Command
   return holder.description(parts?.[part] ?? "").command(verb);
 }
 
+/** What names were found to mean: asked once, however often the command runs. */
+type Meant = { params?: Record<string, string>; query?: Record<string, unknown> };
+
 async function runOperation(
   context: Context,
   group: GroupEntry,
   op: OperationEntry,
   values: string[],
   options: Options,
+  meant: Meant,
 ): Promise<void> {
   const asked = context.globals.json;
   const fields =
@@ -165,9 +170,12 @@ async function runOperation(
   const said = filling ? { ...typed, ...(await filling.fill(context, typed)) } : typed;
   const missing = op.query.filter(({ name, required }) => required && said[name] === undefined);
   if (missing.length > 0) throw describeMissing(op, missing.map(getFlagName));
-  const params = await getParams(context, group, op, values);
+  meant.params ??= await getParams(context, group, op, values);
+  const { params } = meant;
   // What only some commands need is loaded by them: a list starts without it.
-  const named = findNames(said).length > 0 ? await (await import("./names.ts")).resolveNames(context, said) : said;
+  if (!meant.query && findNames(said).length > 0)
+    meant.query = await (await import("./names.ts")).resolveNames(context, said);
+  const named = meant.query ?? said;
   const query = Object.values(named).some((value) => value instanceof WrittenAmount)
     ? await (await import("./resolve-amounts.ts")).resolveAmounts(context, group.name, named)
     : named;
@@ -254,41 +262,13 @@ async function getParams(
   for (const [index, param] of op.params.entries()) {
     const value = values[index];
     if (value === undefined) {
-      params[param] = await pickOne(context, group, param);
+      params[param] = await (await import("./pick.ts")).pickOne(context, group, param);
       continue;
     }
     const named = param === "id" && found ? readIdOrName(found, value) : value;
     params[param] = typeof named === "string" ? named : await (await import("./names.ts")).findId(context, named);
   }
   return params;
-}
-
-/** The list of the things of a group, where it needs nothing to be known. */
-const listOf = (group: GroupEntry): OperationEntry | undefined =>
-  group.operations.find(({ list, params, query }) => list && params.length === 0 && !query.some((one) => one.required));
-
-/** Which of the things of a group is meant, where nobody said it: a person picks it from a list. */
-export async function pickOne(context: Context, group: GroupEntry, param: string): Promise<string> {
-  const listed = listOf(group);
-  const see = listed ? ` See: \`floe ${group.name} ${listed.name}\`` : "";
-  const absent = new Fault("usage", `missing required argument '${param}'`, {
-    asks: true,
-    hint: `Give its id or name.${see}`,
-  });
-  if (!listed || !context.interactive) throw absent;
-  const { method, path, ofPerson } = listed;
-  const query = { limit: pageSizeMax };
-  const { items = [] } = ((await context.call({ method, path, query, organization: !ofPerson })) ?? {}) as Page;
-  const rows = items as { id: string }[];
-  if (rows.length === 0) throw new Fault("not_found", `there is no ${group.noun} yet`, absent.parts);
-  const { promptChoice } = await import("../ask.ts");
-  const columns = group.columnsOf?.[listed.name] ?? group.columns;
-  const shown = listPickable(rows, columns, (context.io.stdout.columns ?? 80) - 2);
-  return promptChoice(
-    context,
-    `Which ${group.noun}?`,
-    rows.map(({ id }, index) => ({ value: id, label: shown[index] ?? id })),
-  );
 }
 
 /** What is sent when the first request is done. If it fails, the first is not undone: say what there is and how to go on. */

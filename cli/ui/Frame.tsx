@@ -16,9 +16,13 @@ export function Frame({ frames, hint, stop }: Props) {
     <Box flexDirection="column">
       {/* Lines have no name, and each is its own place. */}
       {[...lines.entries()].map(([place, line]) => (
-        <Text key={place}>{line || " "}</Text>
+        <Text key={place} wrap="truncate-end">
+          {line || " "}
+        </Text>
       ))}
-      <Text dimColor>{hint}</Text>
+      <Text dimColor wrap="truncate-end">
+        {hint}
+      </Text>
     </Box>
   );
 }

@@ -1,14 +1,19 @@
 /** `--watch` of every command that reads: what it shows of the answers, how often it asks, and how it ends. */
+import type { ServerResponse } from "node:http";
 import { beforeEach, expect, test } from "vitest";
 import { buildCommandTree } from "../../cli/command-tree.ts";
+import { computeWait } from "../../cli/resource/watch.ts";
 import { begin, floe, manifest, type Place, standIn, until } from "./support.ts";
 
 const id = "0193a000-0000-7000-8000-000000000001";
 let name = "";
 let status = 200;
 let count = 1;
-const server = await standIn(({ path }) => {
-  if (status !== 200) return { status, json: { detail: "it rests" } };
+let headers: Record<string, string> = {};
+let broken: ((response: ServerResponse) => void) | undefined;
+const server = await standIn(({ path }, response) => {
+  if (broken) return void broken(response);
+  if (status !== 200) return { status, headers, json: { detail: "it rests" } };
   const row = { id, name, is_archived: false, prices: [] };
   return {
     json: path.endsWith(id) ? row : { items: Array(count).fill(row), pagination: { total_count: count, max_page: 1 } },
@@ -17,7 +22,7 @@ const server = await standIn(({ path }) => {
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k" };
 
 beforeEach(() => {
-  [name, status, count] = ["Pro", 200, 1];
+  [name, status, count, headers, broken] = ["Pro", 200, 1, {}, undefined];
   server.received.length = 0;
 });
 
@@ -49,6 +54,13 @@ test("every command that reads takes it, and none that writes or answers with a 
   expect(reading.filter((path) => !taking.has(path))).toEqual([]);
   const others = operations.filter(({ method, file }) => method !== "GET" || file).map(({ path }) => path);
   expect(others.filter((path) => taking.has(path))).toEqual([]);
+  // Those of the command line alone read a file of this machine.
+  const local = new Set(["alias list", "profiles list"]);
+  const byHand = tree.commands
+    .map(({ path }) => path)
+    .filter((path) => / (list|get|show)$/.test(path) && !local.has(path));
+  expect(byHand).toEqual(expect.arrayContaining(["members list", "jobs show", "roles get", "metrics show"]));
+  expect(byHand.filter((path) => !taking.has(path))).toEqual([]);
 });
 
 test("in a pipe, an answer that changed is one line of JSON, and one that did not is none", async () => {
@@ -109,6 +121,96 @@ test("a server that cannot be reached for a while is said, and does not end it; 
   expect(out).toContain("Back");
   status = 404;
   expect((await floe(["products", "get", id, "--watch"], { env })).code).toBe(6);
+});
+
+test("a look waits longer after each failure, as long as the server asks, and longer when nothing changes", () => {
+  const calm = { failures: 0, unchanged_ms: 0 };
+  const waits = [
+    [calm, 5],
+    [{ ...calm, unchanged_ms: 300_000 }, 30],
+    [{ ...calm, every_ms: 2_000, unchanged_ms: 300_000 }, 2],
+    [{ ...calm, failures: 1 }, 5],
+    [{ ...calm, failures: 3 }, 20],
+    [{ ...calm, failures: 40 }, 300],
+    [{ ...calm, every_ms: 1_000, failures: 1, retry_after: 42 }, 42],
+    [{ ...calm, failures: 1, retry_after: 1e9 }, 3600],
+    [{ ...calm, every_ms: 3_600_000, failures: 9 }, 3600],
+    // What a server asked for once does not count any more when it answers.
+    [{ ...calm, retry_after: 42 }, 5],
+  ] as const;
+  expect(waits.map(([course]) => computeWait(course) / 1000)).toEqual(waits.map(([, seconds]) => seconds));
+});
+
+test.each([429, 503])(
+  "a server that answers %i is asked again when it says, and once for each look",
+  async (answered) => {
+    const { err, code } = await watch(["products", "list", "--watch", "1"], {}, async (here) => {
+      await askMore(1);
+      [status, headers] = [answered, { "retry-after": "4" }];
+      await until(() => here.stderr.text.includes("the next look is in 4 s"));
+      const asked = server.received.length;
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      expect(server.received.length).toBe(asked);
+    });
+    expect([code, err.split("it rests").length]).toEqual([143, 2]);
+  },
+);
+
+test.each([
+  [401, 4],
+  [403, 5],
+])("a server that answers %i is not asked again", async (answered, code) => {
+  const here = begin(["products", "list", "--watch", "1"], { env });
+  await askMore(1);
+  status = answered;
+  expect(await here.ended).toBe(code);
+  const asked = server.received.length;
+  await new Promise((resolve) => setTimeout(resolve, 1300));
+  expect(server.received.length).toBe(asked);
+});
+
+test.each([
+  ["hangs", () => undefined, "did not answer within 1 s", 143],
+  ["closes in the middle", (response: ServerResponse) => void response.destroy(), "the connection to", 143],
+  [
+    "closes in the middle of its answer",
+    (response: ServerResponse) => {
+      response.writeHead(200, { "content-length": "1000" });
+      response.write('{"items":[', () => response.destroy());
+    },
+    "the connection to",
+    143,
+  ],
+  ["answers HTML", (response: ServerResponse) => void response.end("<html></html>"), "did not answer with JSON", 1],
+])("a server that %s is told, and what is shown is not garbled", async (_, fault, told, code) => {
+  const ended = await watch(["products", "list", "--watch", "1", "--timeout", "1"], {}, async (here) => {
+    await askMore(1);
+    await until(() => here.stdout.text.includes("Pro"));
+    broken = fault;
+    await until(() => here.stderr.text.includes(told));
+  });
+  expect(ended.code).toBe(code);
+  expect(JSON.parse(ended.out)).toMatchObject([{ name: "Pro" }]);
+});
+
+test("what a name means is asked once, and a terminal of another size is drawn without asking", async () => {
+  const here = begin(["products", "get", "Pro", "--watch", "1"], { tty: true, env });
+  await until(() => server.received.filter(({ path }) => path.endsWith(id)).length >= 3);
+  expect(server.received.filter(({ path }) => !path.endsWith(id)).length).toBe(1);
+  here.stdin.write("q");
+  expect(await here.ended).toBe(0);
+  server.received.length = 0;
+  count = 12;
+  const list = begin(["products", "list", "--watch", "60"], { tty: true, env });
+  await until(() => list.stderr.text.includes("ID"));
+  list.stdout.columns = 20;
+  const drawn = list.stderr.text.length;
+  list.stdout.emit("resize");
+  await until(() => list.stderr.text.slice(drawn).includes("NAME"));
+  expect(list.stderr.text.slice(drawn)).not.toContain("0193a000");
+  expect(server.received.length).toBe(1);
+  list.stdin.write("q");
+  expect(await list.ended).toBe(0);
 });
 
 test("a rate that is none is refused before anything is asked", async () => {
