@@ -9,6 +9,10 @@ const processes = "server/platform/db/processes.ts";
 const payment = "server/billing/payments/store.ts";
 const together = ["tests/api/shared-limits.test.ts"];
 const shared = "server/platform/limits/shared.ts";
+const resting = ["tests/scenarios/idle.test.ts"];
+const idle = "server/platform/jobs/idle-search.ts";
+const woken = ["tests/scenarios/stream-wake-up.test.ts"];
+const wakeUp = "server/platform/events/wake-up.ts";
 const migrating = ["tests/scenarios/migrate.test.ts"];
 const migrate = "server/platform/db/migrate.ts";
 
@@ -44,6 +48,16 @@ export const stopFaults = {
     ["not-remembered", shared, "if (wait > 0) state.blocked_until = clock.now().getTime() + wait * 1000;", "", ...together],
     ["right-one-tried", "server/platform/http/limits.ts", "await enterShared(entry, `token:${address}`, [limits.unknown]);", "", ...together],
     ["not-blocked", "server/platform/limits/attempts.ts", "block_seconds === undefined\n", "block_seconds !== undefined\n", ...together],
+  ],
+  resting: [
+    ["not-searched", idle, "jobs.setSearched(works.map(({ name }) => name));\n    } catch", "jobs.setSearched([]);\n    } catch", ...resting],
+    ["not-woken", idle, "for (const name of found) jobs.wakeNow(name);", "", ...resting],
+    ["one-for-all", idle, "      // Each worker then looks by itself, and says which one cannot.\n      jobs.setSearched([]);", "", ...resting],
+    ["half-searched", idle, "index % partCount === part", "index % partCount === 0", ...resting],
+    ["probe-of-nothing", "server/platform/db/due.ts", "where exists (${buildSearch", "where not exists (${buildSearch", ...resting],
+    ["others-not-woken", wakeUp, "for (const name of names) jobs.wakeNow(name);", "", ...woken],
+    ["alone-notifies", wakeUp, "if (!isShared || jobs.isAlone()) return;", "if (!isShared) return;", ...woken],
+    ["silence-trusted", wakeUp, "    if (!isHeard) {", "    if (!client) {", ...woken],
   ],
   processes: [
     ["silent-kept", processes, "if (others > 0) await removeGone(deps);", "", ...watched],

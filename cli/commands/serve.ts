@@ -53,7 +53,7 @@ export const settings: Setting[] = [
     flag: "--otlp-traces <share>",
     about: "the share of the traces that is sent, 0 to 1 (1)",
   },
-  { name: "FLOE_STREAM_NOTIFY", flag: "--stream-notify <on or off>", about: "wake the streams of other servers (off)" },
+  { name: "FLOE_NOTIFY", flag: "--notify <on or off>", about: "wake the workers and streams of other servers (on)" },
   { name: "FLOE_REQUEST_LOG", flag: "--request-log <on or off>", about: "one line in the log for each request (off)" },
   {
     name: "FLOE_PROCESS",

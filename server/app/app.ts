@@ -123,10 +123,10 @@ export async function buildApp({
   addHealthRoute(app, deps, hosted && (() => hosted.polar.getState()));
   if (hosted) routePages(app, deps, hosted, provider);
   const tail = openTail(deps);
-  const endWakeUp = openWakeUp(deps, tail);
+  const wakeUp = openWakeUp(deps, tail);
   app.addHook("preClose", async () => {
     tail.close();
-    await endWakeUp();
+    await wakeUp.end();
   });
   await app.register(async (scope) => auth.routes(scope));
   await app.register(async (scope) => {

@@ -42,6 +42,7 @@ import { requeueDeadLetters } from "../platform/db/due.ts";
 import { idempotencyCleanup } from "../platform/http/idempotency.ts";
 import { runPreparation } from "../platform/jobs/deadline.ts";
 import type { StoppableWorker } from "../platform/jobs/drain.ts";
+import { openIdleSearch } from "../platform/jobs/idle-search.ts";
 import { failureCleanup, type RowWorker, startWorkerLoop, type Worker } from "../platform/jobs/workers.ts";
 import { mailCleanup, mailWorker, warnOfUnsentMail } from "../platform/mail-transport/mail.ts";
 import { createTestNotices } from "../platform/processors/test-notices.ts";
@@ -141,11 +142,12 @@ export async function startWorker(deps: Deps, more: readonly Worker[] = []): Pro
     );
   });
   deps.jobs.setWorking(true);
-  const sweeps = [...dueWorkers, ...cleanupWorkers, ...more].map((sweep) => startWorkerLoop(deps, sweep));
+  const all = [...dueWorkers, ...cleanupWorkers, ...more];
+  const running = [...all.map((worker) => startWorkerLoop(deps, worker)), openIdleSearch(deps, all)];
   return {
     async stop(graceMs) {
       deps.jobs.setWorking(false);
-      await Promise.all([replay, ...sweeps.map((sweep) => sweep.stop(graceMs))]);
+      await Promise.all([replay, ...running.map((one) => one.stop(graceMs))]);
     },
   };
 }

@@ -91,7 +91,7 @@ const Settings = z.object({
   ),
   FLOE_OTLP_URL: buildOptional(url),
   FLOE_OTLP_TRACES: z.preprocess(convertBlank, z.coerce.number().min(0).max(1).default(1)),
-  FLOE_STREAM_NOTIFY: z.preprocess(convertBlank, z.stringbool().default(false)),
+  FLOE_NOTIFY: buildOptional(z.stringbool()),
   FLOE_REQUEST_LOG: z.preprocess(convertBlank, z.stringbool().default(false)),
   FLOE_PROCESS: z.preprocess(convertBlank, z.enum(["all", "api", "worker"]).default("all")),
   FLOE_DRAIN_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(0).max(3600).default(30)),

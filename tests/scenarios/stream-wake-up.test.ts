@@ -7,11 +7,12 @@ import { openWakeUp } from "../../server/platform/events/wake-up.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { startOnPostgres } from "../support/races.ts";
+import { openStallingProxy } from "../support/stalling-proxy.ts";
 
 let floe: Floe;
 let seller: Seller;
 beforeAll(async () => {
-  floe = await startOnPostgres({ settings: { FLOE_STREAM_NOTIFY: "on" } });
+  floe = await startOnPostgres({ settings: { FLOE_NOTIFY: "on" } });
   seller = await floe.seller();
 });
 afterAll(() => floe?.close());
@@ -23,6 +24,10 @@ const countWakes = () => {
     count: 0,
     wake: () => {
       tail.count += 1;
+    },
+    isNotified: false,
+    setNotified: (is: boolean) => {
+      tail.isNotified = is;
     },
   };
   return tail;
@@ -53,7 +58,7 @@ test("STR-12: a follower that is woken reads at once, and not at the next poll",
 test("STR-12: a commit wakes its own process and the others, with few notifications for many commits", async () => {
   const other = await start({
     databaseUrl: String(floe.deps.config.DATABASE_URL),
-    settings: { FLOE_STREAM_NOTIFY: "on" },
+    settings: { FLOE_NOTIFY: "on" },
   });
   const [own, far] = [countWakes(), countWakes()];
   const ends = [openWakeUp(floe.deps, own), openWakeUp(other.deps, far)];
@@ -77,20 +82,71 @@ test("STR-12: a commit wakes its own process and the others, with few notificati
     expect(woken.far).toBeGreaterThan(0);
     expect(woken.far).toBeLessThanOrEqual(most);
     expect(woken.own).toBeGreaterThanOrEqual(60);
+    expect(far.isNotified).toBe(true);
   } finally {
-    for (const end of ends) await end();
+    for (const one of ends) await one.end();
     await other.close();
   }
 });
 
-test("STR-12: without the setting, and with the embedded database, nothing is sent and the own process is still woken", async () => {
-  const embedded = await start({ embedded: true, settings: { FLOE_STREAM_NOTIFY: "on" } });
+test("STR-12: with the embedded database nothing is sent, and the own process is still woken", async () => {
+  const embedded = await start({ embedded: true, settings: { FLOE_NOTIFY: "on" } });
   const own = countWakes();
-  const end = openWakeUp(embedded.deps, own);
+  const wakeUp = openWakeUp(embedded.deps, own);
   await commit(embedded);
   expect(own.count).toBe(1);
-  await end();
+  await wakeUp.end();
   await commit(embedded);
   expect(own.count).toBe(1);
   await embedded.close();
+});
+
+test("STR-12: a commit wakes the named workers of other processes; who is alone sends nothing", async () => {
+  const other = await start({ databaseUrl: String(floe.deps.config.DATABASE_URL) });
+  const ends = [openWakeUp(floe.deps, countWakes()), openWakeUp(other.deps, countWakes())];
+  const heard: string[] = [];
+  other.deps.jobs.onWake("orders.confirm", () => heard.push("orders.confirm"));
+  other.deps.jobs.onWake("grants.run", () => heard.push("grants.run"));
+  const wake = () => transact(floe.deps, async (tx) => floe.deps.jobs.wake(tx, "orders.confirm"));
+  try {
+    await expect
+      .poll(async () => {
+        await wake();
+        return heard.length;
+      })
+      .toBeGreaterThan(0);
+    expect(new Set(heard)).toEqual(new Set(["orders.confirm"]));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    heard.length = 0;
+    floe.deps.jobs.setAlone(true);
+    await wake();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(heard).toEqual([]);
+  } finally {
+    floe.deps.jobs.setAlone(false);
+    for (const one of ends) await one.end();
+    await other.close();
+  }
+});
+
+test("STR-12: a connection for notifications that was lost without a word is opened again", async () => {
+  const databaseUrl = String(floe.deps.config.DATABASE_URL);
+  const proxy = await openStallingProxy(databaseUrl);
+  const other = await start({ databaseUrl, settings: { FLOE_NOTIFY: "off" } });
+  const far = countWakes();
+  const deps = { ...other.deps, config: { ...other.deps.config, DATABASE_URL: proxy.url, FLOE_NOTIFY: true } };
+  const wakeUp = openWakeUp(deps, far, 300);
+  try {
+    await expect.poll(() => far.isNotified).toBe(true);
+    proxy.silence();
+    await expect.poll(() => far.isNotified).toBe(false);
+    await expect.poll(() => far.isNotified).toBe(true);
+    far.count = 0;
+    await commit();
+    await expect.poll(() => far.count).toBeGreaterThan(0);
+  } finally {
+    await wakeUp.end();
+    await other.close();
+    await proxy.close();
+  }
 });

@@ -56,6 +56,8 @@ export type DueSearch = {
   except: readonly string[];
   /** Partitions in which a row is being processed. */
   taken: readonly string[];
+  /** Only whether there is a row, in as short a text as can be: one that is too long is planned each time. */
+  isProbe?: true;
   /** Only rows of this seller, even while its clock is held. Without it, sellers whose clock is held are skipped. */
   only?: string | undefined;
 };
@@ -157,43 +159,25 @@ function selectSellers(due: DueQuery, organization_id: AnyPgColumn, clock: SQL, 
         where few.organization_id > ${after} order by organization_id))`;
 }
 
+/** Of these kinds of work, the names of those with a due row, in one statement. */
+export async function findDueKinds(
+  db: Database,
+  now: Date,
+  works: readonly { name: string; due: DueQuery }[],
+): Promise<string[]> {
+  const search = { limit: 1, share: 1, after: "", busy: [], except: [], taken: [], isProbe: true as const };
+  const parts = works.map(
+    ({ name, due }) => sql`select ${name}::text as name where exists (${buildSearch(now, due, { ...search, name })})`,
+  );
+  const found = sql`(${sql.join(parts, sql` union all `)}) as found`;
+  return (await db.select({ name: sql<string>`found.name` }).from(found)).map(({ name }) => name);
+}
+
 /**
  * Find due rows in one statement, at most `share` of each seller in turn, so that a busy seller does not delay the others.
  * It reads only the rows it returns, and what names their sellers. Failed rows whose retry is not due are skipped.
  */
 export async function findDue(db: Database, now: Date, due: DueQuery, search: DueSearch): Promise<DueRow[]> {
-  const { id, organization_id, at, delayMs = 0 } = due;
-  const clock = sql`${new Date(now.getTime() - delayMs).toISOString()}::timestamptz`;
-  const due_at =
-    at && organization_id && !due.serverClock
-      ? sql`${at} + ${delayMs} * interval '1 millisecond'`
-      : sql`null::timestamptz`;
-  const lane = due.partitionBy ? sql`${due.partitionBy}::text` : sql`null::text`;
-  const fields = sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at, ${lane} as lane`;
-  const isFree = due.partitionBy ? sql` and ${lane} <> all(${splitTexts(search.taken)})` : sql``;
-  const selectRows = (whose: SQL, time: SQL, limit: number) =>
-    selectDueRows(due, search.name, now)(
-      fields,
-      sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`} and ${id}::text <> all(${splitTexts(search.except)})${isFree}`,
-      limit,
-    );
-  const offset = sql`coalesce(${organization.clock_offset_ms}, 0)`;
-  const held = sql`${organization.clock_held_until} > ${now.toISOString()}::timestamptz`;
-  const found = organization_id
-    ? sql`
-      with recursive ${search.only === undefined ? selectSellers(due, organization_id, clock, search.after) : sql`sellers (organization_id) as (select ${search.only}::text)`}
-      select due.*, sellers.organization_id, ${offset} as offset_ms, coalesce(${organization.sandbox}, false) as sandbox
-      from sellers
-      left join ${organization} on ${organization.id} = sellers.organization_id
-      cross join lateral (${selectRows(
-        sql`${organization_id} = sellers.organization_id`,
-        due.serverClock ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
-        search.share,
-      )}) as due
-      where sellers.organization_id <> all(${splitTexts(search.busy)})
-        and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
-      limit ${search.limit}`
-    : sql`select due.*, '' as organization_id, 0 as offset_ms, false as sandbox from (${selectRows(sql`true`, clock, search.limit)}) as due`;
   return db
     .select({
       id: sql<string>`found.id`,
@@ -204,7 +188,47 @@ export async function findDue(db: Database, now: Date, due: DueQuery, search: Du
       due_at: sql`found.due_at`.mapWith(failedWork.first_failed_at),
       lane: sql<string | null>`found.lane`,
     })
-    .from(sql`(${found}) as found`);
+    .from(sql`(${buildSearch(now, due, search)}) as found`);
+}
+
+function buildSearch(now: Date, due: DueQuery, search: DueSearch): SQL {
+  const { id, organization_id, at, delayMs = 0 } = due;
+  const clock = sql`${new Date(now.getTime() - delayMs).toISOString()}::timestamptz`;
+  const due_at =
+    at && organization_id && !due.serverClock
+      ? sql`${at} + ${delayMs} * interval '1 millisecond'`
+      : sql`null::timestamptz`;
+  const lane = due.partitionBy ? sql`${due.partitionBy}::text` : sql`null::text`;
+  const fields = search.isProbe
+    ? sql`1`
+    : sql`${id}::text as id, failed.first_failed_at as failing_since, ${due_at} as due_at, ${lane} as lane`;
+  const isFree = due.partitionBy && !search.isProbe ? sql` and ${lane} <> all(${splitTexts(search.taken)})` : sql``;
+  const isOther = search.isProbe ? sql`` : sql` and ${id}::text <> all(${splitTexts(search.except)})`;
+  const selectRows = (whose: SQL, time: SQL, limit: number) =>
+    selectDueRows(due, search.name, now)(
+      fields,
+      sql`${whose} and ${at ? sql`${at} <= ${time}` : sql`true`}${isOther}${isFree}`,
+      limit,
+    );
+  const offset = sql`coalesce(${organization.clock_offset_ms}, 0)`;
+  const shown = search.isProbe
+    ? sql`1`
+    : sql`due.*, sellers.organization_id, ${offset} as offset_ms, coalesce(${organization.sandbox}, false) as sandbox`;
+  const isIdle = search.isProbe ? sql`true` : sql`sellers.organization_id <> all(${splitTexts(search.busy)})`;
+  const held = sql`${organization.clock_held_until} > ${now.toISOString()}::timestamptz`;
+  return organization_id
+    ? sql`
+      with recursive ${search.only === undefined ? selectSellers(due, organization_id, clock, search.after) : sql`sellers (organization_id) as (select ${search.only}::text)`}
+      select ${shown} from sellers
+      left join ${organization} on ${organization.id} = sellers.organization_id
+      cross join lateral (${selectRows(
+        sql`${organization_id} = sellers.organization_id`,
+        due.serverClock ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
+        search.share,
+      )}) as due
+      where ${isIdle} and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
+      limit ${search.limit}`
+    : sql`select due.*, '' as organization_id, 0 as offset_ms, false as sandbox from (${selectRows(sql`true`, clock, search.limit)}) as due`;
 }
 
 const pauseLeastMs = 5000;

@@ -51,7 +51,7 @@ export async function watchProcesses(deps: Deps, intervalMs = beatMs): Promise<P
   };
 }
 
-/** One statement: it writes the beat, reads the clock, and counts the processes that are silent. */
+/** One statement: it writes the beat, reads the clock, and counts the other processes and those that are silent. */
 async function recordBeat({ db, clock, config, jobs, log, process_id }: Deps): Promise<number> {
   const sentAt = clock.now().getTime();
   const [row] = await db
@@ -60,10 +60,12 @@ async function recordBeat({ db, clock, config, jobs, log, process_id }: Deps): P
     .onConflictDoUpdate({ target: serverProcesses.id, set: { seen_at: databaseNow } })
     .returning({
       nowMs: sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`,
+      others: sql<number>`(select count(*)::int from ${serverProcesses} where ${serverProcesses.id} <> ${process_id})`,
       silent: sql<number>`(select count(*)::int from ${serverProcesses} where ${isSilent})`,
     });
   if (!row) throw new Error("A process could not be written down.");
   if (!config.embedded) reportClock({ jobs, log }, compareClocks(sentAt, row.nowMs, clock.now().getTime()));
+  jobs.setAlone(row.others === 0);
   return row.silent;
 }
 

@@ -26,6 +26,8 @@ const matchAfter = ({ xid, seq }: Cursor) => or(gt(events.xid, xid), and(eq(even
 
 const pollMs = 250;
 const pollIdleMs = 1000;
+/** The same where the other processes notify of their commits. */
+const pollNotifiedMs = 5000;
 /** The least time between two polls. */
 const pollWokenMs = 25;
 /** Polls without news after which they become rarer. */
@@ -41,6 +43,8 @@ export type Tail = {
   follow(organization_id: string, from: Cursor, signal: AbortSignal): Follower;
   /** Look for news at once, and not at the next poll. */
   wake(): void;
+  /** Whether notifications of other processes arrive. While they do, and there is no news, it looks rarely. */
+  setNotified(is: boolean): void;
   /** End every follower. */
   close(): void;
   /** How long the followers have waited for a transaction that is still open, in seconds. */
@@ -130,13 +134,14 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
   let isWoken = false;
   let nap: AbortController | undefined;
   let quiet = 0;
+  let idleMs = pollIdleMs;
 
   /** Wait for the next poll. Who is woken again and again still waits a moment, so that many commits lead to few polls. */
   const awaitPoll = async () => {
     if (!isWoken) {
       nap = new AbortController();
       const signal = AbortSignal.any([closing.signal, nap.signal]);
-      await sleep(quiet > idlePolls ? pollIdleMs : pollMs, undefined, { signal }).catch(() => {});
+      await sleep(quiet > idlePolls ? idleMs : pollMs, undefined, { signal }).catch(() => {});
       nap = undefined;
     } else await sleep(pollWokenMs, undefined, { signal: closing.signal }).catch(() => {});
     isWoken = false;
@@ -247,8 +252,13 @@ export function openTail({ db, log }: Pick<Deps, "db" | "log">): Tail {
     },
     close: () => closing.abort(),
     getLagSeconds: lag.getSeconds,
+    setNotified(is) {
+      idleMs = is ? pollNotifiedMs : pollIdleMs;
+    },
     wake() {
       isWoken = true;
+      // What a transaction that is still open holds back is looked for again soon.
+      quiet = 0;
       nap?.abort();
     },
     closed: closing.signal,

@@ -62,14 +62,10 @@ const graceMsStandard = 30_000;
 /** Limits one run of a worker that processes rows in bulk. */
 const bulkTimeoutMs = 600_000;
 /** How many times as long as a statement of a request a search for due rows may take. */
-const searchPatience = 2;
+export const searchPatience = 2;
 const backoffMostMs = 60_000;
-/**
- * After this time without a write or due work, workers poll less often, so that an idle server uses little CPU. Work that
- * falls due meanwhile starts at most `quietEveryMs` late.
- */
-const quietAfterMs = 10_000;
-const quietEveryMs = 5000;
+/** How often a worker polls while the process is quiet; and one for whose rows a search looks, or that has none. */
+const [quietEveryMs, quietSearchedMs] = [5000, 60_000];
 /** How long running batches may take to finish when a worker is stopped alone. */
 const stopMs = 5000;
 
@@ -326,18 +322,20 @@ export function startWorkerLoop(deps: Deps, sweep: Worker): StoppableWorker {
     await Promise.race([promise, ...(untilPiece ? runner.pieces : [])]);
     clearTimeout(timer);
   };
-  const isQuiet = () => performance.now() - deps.jobs.lastActivityAt() > quietAfterMs;
+  const { name, pollIntervalMs } = sweep;
+  const quietMs = Math.max(quietEveryMs, "due" in sweep ? 0 : Math.min(4 * pollIntervalMs, quietSearchedMs));
+  const getQuietMs = () => Math.max(pollIntervalMs, deps.jobs.isSearched(name) ? quietSearchedMs : quietMs);
   const waitUntilNext = async (untilPiece: boolean) => {
-    let isRoused = !isQuiet();
+    let isRoused = !deps.jobs.isQuiet();
     if (!isRoused) {
       wakeWorker = () => {
         isRoused = true;
         wake();
       };
-      await releaseThread(Math.max(sweep.pollIntervalMs, quietEveryMs), untilPiece);
+      await releaseThread(getQuietMs(), untilPiece);
       wakeWorker = () => {};
     }
-    if (isRoused) await releaseThread(sweep.pollIntervalMs, untilPiece);
+    if (isRoused) await releaseThread(pollIntervalMs, untilPiece);
   };
   async function runLoop() {
     await releaseThread(sweep.pollIntervalMs, false);
