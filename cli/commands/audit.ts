@@ -4,6 +4,7 @@ import { findPlace, getAccount, writeWireCase } from "../accounts/account-contex
 import type { Context } from "../context.ts";
 import { addReading } from "../reading.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
+import { addAuditProof } from "./audit-proof.ts";
 
 type Entry = Record<string, unknown> & { actor: { name?: string; email?: string; keyName?: string; kind: string } };
 type Answer = { entries: Entry[]; next: string | null };
@@ -43,6 +44,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     "\nExamples:\n  floe audit list --action api_key.created\n  floe audit list --limit 500 --json",
   );
   addReading(list, contextOf, listAudit);
+  addAuditProof(group, contextOf);
 }
 
 const getWho = ({ actor }: Entry): string => actor.email ?? actor.name ?? actor.keyName ?? actor.kind;

@@ -43,6 +43,7 @@ import { openDeps } from "./deps.ts";
 import { watchLauncher } from "./launcher.ts";
 import { releaseMemory } from "./memory.ts";
 import { findMigrationsFolder, resolveBeside } from "./migrations-folder.ts";
+import { listAuditCommands } from "./operator-audit.ts";
 import { listCommands } from "./operator-backup.ts";
 import { listPolarCommands } from "./operator-polar.ts";
 import { listStatusCommands } from "./operator-status.ts";
@@ -53,6 +54,7 @@ import { startWorker } from "./worker.ts";
 
 // The operator's commands are a part of the same bundle.
 export { isOperatorFault, verifyBooks } from "./operator.ts";
+export { exportAudit, removeOldAudit, verifyAudit, verifyAuditFile } from "./operator-audit.ts";
 export { createBackup, restoreBackup } from "./operator-backup.ts";
 export { prepareDatabase } from "./operator-migrate.ts";
 export { runPolarWork } from "./operator-polar.ts";
@@ -157,6 +159,7 @@ export async function start(
       const control = await openControl(folder, {
         ...copied,
         ...listStatusCommands(database.db),
+        ...listAuditCommands(database.db),
         ...listPolarCommands(deps, hosted),
       });
       closing.push(() => control.close());

@@ -31,6 +31,7 @@ import { streamTokenCleanup } from "../messaging/streams/jobs.ts";
 import { backlogWorker, deliveryWorker, dispatchWorker, webhookArchiveWorker } from "../messaging/webhooks/jobs.ts";
 import { resealEndpoints } from "../messaging/webhooks/secrets.ts";
 import { restartQueues } from "../messaging/webhooks/upkeep.ts";
+import { auditSealWorker } from "../operations/audit/jobs.ts";
 import { requestLogCleanup } from "../operations/logs/writer.ts";
 import { metricSumWorker } from "../operations/metrics/jobs.ts";
 import { erasureWorker } from "../operations/privacy/jobs.ts";
@@ -113,6 +114,7 @@ export const cleanupWorkers: readonly Worker[] = [
   snapshotReleaseWorker,
   counterCompactionWorker,
   metricSumWorker,
+  auditSealWorker,
   eventNameCounterWorker,
   partWorker,
   customerSessionCleanup,

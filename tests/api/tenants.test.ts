@@ -25,6 +25,8 @@ const notSellers: Record<string, string> = {
   user: accounts,
   verification: accounts,
   audit_log: "of people too, stays when the organization goes, and can only grow, which a trigger sees to",
+  audit_seals: "proves the audit log, which stays when the organization goes, and can only grow",
+  audit_sealed: "says which seal covers an entry of the audit log, and can only grow",
   refused_calls: "of people too, and written for the audit log, beside which it stands",
   failed_work: "what the server could not do yet, of all sellers and of none",
   idempotency_keys: "of whoever sent the request, for a day",

@@ -36,6 +36,7 @@ const elsewhere: Record<string, string> = {
   },
   ...{ "admin backup": operator, "admin restore": operator, "admin restore-check": operator },
   ...{ "admin reconcile": operator, "admin replace-secret": operator },
+  ...{ "audit export": operator, "audit verify": operator, "audit prune": operator },
   ...{ "jobs show": operator, "jobs retry": operator, "jobs discard": operator },
   ...{
     listen: neverEnds,

@@ -50,6 +50,14 @@ const connect = () => {
   return shared;
 };
 
+/** The address of a database without tables. */
+export async function createEmptyDatabase(): Promise<string> {
+  const { server, sql } = await connect();
+  const name = `floe_${newId().replaceAll("-", "")}`;
+  await sql`create database ${sql(name)}`;
+  return addressOf(server, name);
+}
+
 /** The address of an empty, migrated database of one's own on the PostgreSQL that this worker's tests share. */
 export async function createPostgresDatabase(): Promise<string> {
   const { server, sql } = await connect();

@@ -149,6 +149,8 @@ export const auditLog = pgTable(
     details: jsonb().$type<Record<string, unknown>>().notNull().default({}),
     ip_address: text(),
     user_agent: text(),
+    /** The request that wrote the entry; null for an entry of a job. */
+    request_id: text(),
     created_at: instant().notNull(),
   },
   (table) => [

@@ -1,8 +1,10 @@
+import { inArray, type SQLWrapper } from "drizzle-orm";
 import { getServerClock } from "../clock.ts";
 import type { Actor, Database, Deps } from "../context.ts";
 import { auditLog } from "../db/tables.ts";
 import { getUnit } from "../db/unit-of-work.ts";
 import { createId } from "../ids.ts";
+import { getTrace } from "../telemetry/trace.ts";
 
 /** An entry of the audit log: an action with its actor, subject, organization and client address. */
 export type AuditEntry = {
@@ -26,6 +28,7 @@ const textLengthMax = 500;
 export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...entries: AuditEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const created_at = getServerClock(clock).now();
+  const request_id = getTrace()?.request_id ?? null;
   const rows = entries.map(({ actor, subject, ...entry }) => ({
     id: createId(created_at),
     organization_id: entry.organization_id,
@@ -39,9 +42,16 @@ export async function record(db: Database, { clock }: Pick<Deps, "clock">, ...en
     details: entry.details ?? {},
     ip_address: entry.ip_address,
     user_agent: entry.user_agent?.slice(0, textLengthMax) ?? null,
+    request_id,
     created_at,
   }));
   const unit = getUnit(db);
   if (unit) unit.entries.push(...rows);
   else await db.insert(auditLog).values(rows);
+}
+
+/** Delete entries whose seal says that they are removed. A trigger refuses every other, and the role of servers all. */
+export async function deleteEntries(tx: Database, ids: SQLWrapper): Promise<number> {
+  const gone = await tx.delete(auditLog).where(inArray(auditLog.id, ids)).returning({ id: auditLog.id });
+  return gone.length;
 }

@@ -102,6 +102,7 @@ async function findRefusedCalls(deps: Deps, reader: string, query: Query): Promi
       ...row,
       action: refusedAction,
       impersonated_by: null,
+      request_id: null,
       subject_type: null,
       subject_id: null,
       details: { operation, reason, status, count, lastAt: last_at },

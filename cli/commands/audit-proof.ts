@@ -1,0 +1,117 @@
+/** `floe audit export`, `verify` and `prune`: the sealed audit log, on the machine of a server. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Command } from "commander";
+import { confirm } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { Fault } from "../fault.ts";
+import { checkAskedFields, showList } from "../resource/show.ts";
+import { addPlace, type Place, parseDate, readPlace, runServerWork } from "./admin-place.ts";
+
+type ExportOptions = Place & { organization?: string; since?: Date; follow?: boolean };
+type VerifyOptions = Place & { organization?: string; head: string[] };
+
+const followEveryMs = 15_000;
+
+export function addAuditProof(group: Command, contextOf: (command: Command) => Context): void {
+  const exported = addPlace(
+    group
+      .command("export")
+      .description("Write the sealed audit log of a server as NDJSON. For its operator, on its machine")
+      .option("--organization <id>", "only this organization's; `accounts` for what belongs to none")
+      .option("--since <time>", "only what was sealed since then", parseDate)
+      .option("--follow", "go on with what is sealed from now on"),
+  );
+  exported.addHelpText(
+    "after",
+    "\nExamples:\n  floe audit export > audit.ndjson\n  floe audit export --since 2026-05-31T00:00:00Z --database-url postgres://…/floe",
+  );
+  exported.action((options: ExportOptions) => exportLog(contextOf(exported), options));
+
+  const verify = addPlace(
+    group
+      .command("verify")
+      .argument("[file]", "an export; without it, the log in the database is verified")
+      .description("Verify that no entry of the audit log was changed or taken away")
+      .option("--organization <id>", "only this organization's, in the database")
+      .option("--head <hash...>", "the hash of a last seal of an earlier run, which must still be there", []),
+  );
+  verify.addHelpText(
+    "after",
+    "\nExamples:\n  floe audit verify audit.ndjson\n  floe audit verify --database-url postgres://…/floe --head 6f0c…",
+  );
+  verify.action((file: string | undefined, options: VerifyOptions) => verifyLog(contextOf(verify), file, options));
+
+  const prune = addPlace(
+    group
+      .command("prune")
+      .description(
+        "Remove old entries of the audit log of a server. Their seals stay, so that the rest can be verified",
+      )
+      .requiredOption("--before <time>", "entries that were sealed before then", parseDate)
+      .option("--yes", "do not ask"),
+  );
+  prune.addHelpText("after", "\nExample:\n  floe audit prune --before 2025-01-01T00:00:00Z --yes");
+  prune.action((options: Place & { before: Date; yes?: boolean }) => removeOldLog(contextOf(prune), options));
+}
+
+async function exportLog(context: Context, options: ExportOptions): Promise<void> {
+  const { organization: chain, follow: isFollowed = false } = options;
+  const { signal } = context.io;
+  let { since } = options;
+  const written = new Set<string>();
+  await runServerWork(async (server) => {
+    for (;;) {
+      const entries: string[] = [];
+      await server.exportAudit(
+        readPlace(options),
+        { chain, since },
+        (line) => {
+          entries.push(JSON.stringify(line));
+          if (line.kind === "entry") return;
+          const name = `${line.chain} ${line.number}`;
+          const lines = entries.splice(0);
+          if (written.has(name)) return;
+          if (isFollowed) written.add(name);
+          context.print(`${lines.join("\n")}\n`);
+          if (isFollowed && (!since || since < new Date(line.sealed_at))) since = new Date(line.sealed_at);
+        },
+        signal,
+      );
+      if (!isFollowed) return;
+      await sleep(followEveryMs, undefined, { signal });
+    }
+  }, context.io);
+}
+
+const chainFields = ["chain", "first", "last", "entries", "removed", "head"];
+const faultFields = ["chain", "number", "entry_id", "fault"];
+
+async function verifyLog(context: Context, file: string | undefined, options: VerifyOptions): Promise<void> {
+  const asked = checkAskedFields(context.globals.json, [...chainFields, ...faultFields]);
+  const { chains, faults, faultCount } = await runServerWork((server) =>
+    file === undefined
+      ? server.verifyAudit(readPlace(options), options.organization, options.head)
+      : server.verifyAuditFile(file, options.head),
+  );
+  if (faultCount > 0) {
+    showList(context, faults, faultFields, asked);
+    throw new Fault("error", `The audit log is not what was sealed: ${faultCount} faults`, {
+      name: "audit_broken",
+      hint: "Keep a backup of the database as it is, and compare with an earlier export. docs/operating.md says more.",
+    });
+  }
+  showList(context, chains, chainFields, asked, "Nothing is sealed yet.\n");
+  const entries = chains.reduce((sum, one) => sum + one.entries, 0);
+  context.say(`${entries} entries of ${chains.length} chains are as they were sealed.\n`);
+}
+
+async function removeOldLog(context: Context, options: Place & { before: Date; yes?: boolean }): Promise<void> {
+  const { before } = options;
+  await confirm(
+    context,
+    `Remove all entries that were sealed before ${before.toISOString()}? Export them first.`,
+    options.yes,
+  );
+  const count = await runServerWork((server) => server.removeOldAudit(readPlace(options), before), context.io);
+  context.say(`${count} entries are removed. Their seals stay.\n`);
+}
