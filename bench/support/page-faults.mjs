@@ -1,3 +1,4 @@
+const seats = ["tests/web/seats.long.test.ts"];
 const portal = ["tests/web/portal.long.test.ts"];
 const terms = ["tests/web/terms.test.ts"];
 const failures = ["tests/web/open-checkout.long.test.ts"];
@@ -90,6 +91,30 @@ export const pageFaults = {
       'if (state !== "shown") card',
       'if (state === "edited") card',
       ...portal,
+    ],
+  ],
+  "seats on pages": [
+    ["a paid back order has seats", "web/portal/Orders.tsx", ' && paid && status !== "refunded"', " && paid", ...seats],
+    [
+      "seats of a one-time order are of no order",
+      "web/portal/Purchase.tsx",
+      "{ order_id: id }",
+      '{ subscription_id: "" }',
+      ...seats,
+    ],
+    [
+      "the number of seats decides",
+      "web/portal/Seats.tsx",
+      "value.available_seats > 0 && (",
+      "value.total_seats > 1000 && (",
+      ...seats,
+    ],
+    [
+      "a page takes the rules of another",
+      "web/home.css",
+      ".home-facts dt",
+      ".facts dt",
+      "tests/web/style-sheets.test.ts",
     ],
   ],
 };

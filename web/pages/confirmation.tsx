@@ -37,17 +37,20 @@ function useSale({ client_secret, status }: Checkout): CheckoutOrder | null | un
 const Purchase = createLazyPart(() => import("../portal/Purchase.tsx"));
 
 /**
- * What the buyer has now: files, keys, notes, accounts to connect. Seats are given in the portal first, and without the session of
- * the purchase nothing is shown.
+ * What the buyer has now: files, keys, notes, accounts to connect; or seats to assign. Without the session of the purchase nothing
+ * is shown.
  */
-function Delivery({ checkout }: { checkout: Checkout }) {
+function Delivery({ checkout, sale }: { checkout: Checkout; sale: CheckoutOrder | null | undefined }) {
   const { client_secret, organization, product, seats } = checkout;
   const token = findPurchaseSession(client_secret);
   const benefits = product?.benefits ?? [];
-  if (token === null || seats !== null || benefits.length === 0) return null;
+  if (token === null || (seats === null ? benefits.length === 0 : sale === null)) return null;
+  const ghost = <GhostLine width="100%" height="6rem" />;
+  if (seats !== null && !sale) return ghost;
+  const seats_of = seats === null ? null : (sale?.id ?? null);
   return (
-    <Suspense fallback={<GhostLine width="100%" height="6rem" />}>
-      <Purchase slug={organization.slug} token={token} benefits={benefits} />
+    <Suspense fallback={ghost}>
+      <Purchase slug={organization.slug} token={token} benefits={benefits} seats_of={seats_of} />
     </Suspense>
   );
 }
@@ -101,7 +104,7 @@ function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Pro
           {sale?.confirmation_email && ` ${messages.sent_to(sale.confirmation_email)}`}
         </p>
         {!done && <Waiting delay={delay} email={checkout.customer_email ?? ""} />}
-        {done && <Delivery checkout={checkout} />}
+        {done && <Delivery checkout={checkout} sale={sale} />}
         <dl className="facts">
           {done && sale !== null && (
             <div>

@@ -24,7 +24,7 @@ function Customer({ id }: { id: string }) {
       <Panel title={messages.customer} command={`floe customers get ${customer?.email ?? id}`}>
         <Loaded state={state}>
           {({ email, external_id, created_at, billing_address }) => (
-            <dl className="facts">
+            <dl className="home-facts">
               <dt>{messages.email}</dt>
               <dd>{email ?? "–"}</dd>
               {external_id !== null && (

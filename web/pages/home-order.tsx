@@ -21,7 +21,7 @@ function Facts({ order }: { order: Order }) {
   const time = new Intl.DateTimeFormat(locale, { dateStyle: "long", timeStyle: "short" });
   const { customer } = order;
   return (
-    <dl className="facts">
+    <dl className="home-facts">
       <dt>{messages.customer}</dt>
       <dd>
         <Link href={`/store/customers/${order.customer_id}`}>

@@ -49,7 +49,7 @@ export function Discount({ order: { checkout, update, updating } }: { order: Ord
     <div ref={place} className="discount">
       {discount ? (
         <p className="applied">
-          <span className="tag">{name}</span>
+          <span className="discount-name">{name}</span>
           <button
             type="button"
             className="plain"

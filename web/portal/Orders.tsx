@@ -10,6 +10,7 @@ import { usePortalMessages } from "./messages.tsx";
 import { Part } from "./Part.tsx";
 import { Pay } from "./Pay.tsx";
 import { usePlace } from "./portal-context.ts";
+import { Seats } from "./Seats.tsx";
 
 const againMs = 1000;
 const triesMax = 60;
@@ -18,6 +19,10 @@ type Kind = "invoice" | "receipt";
 /** Whether its customer can pay it by themselves: a card was charged with it in vain. */
 export const isUnpaid = ({ status, subscription_id, due_amount }: Order): boolean =>
   status === "pending" && subscription_id !== null && due_amount > 0;
+
+/** Whether it has seats to assign. Those of a subscription stand with the subscription. */
+const hasSeats = ({ seats, subscription_id, paid, status }: Order): boolean =>
+  (seats ?? null) !== null && subscription_id === null && paid && status !== "refunded";
 
 function Documents({ order }: { order: Order }) {
   const { messages: common } = useI18n();
@@ -133,6 +138,11 @@ export function Orders({
                     </Button>
                   ) : (
                     <Documents order={order} />
+                  )}
+                  {hasSeats(order) && (
+                    <div className="whole">
+                      <Seats container={{ order_id: order.id }} />
+                    </div>
                   )}
                 </li>
               ))}

@@ -7,7 +7,9 @@ import { getPlatform } from "./Account.tsx";
 import { Benefits } from "./Benefits.tsx";
 import { entrance, openPortal, type Portal, type Seller } from "./calls.ts";
 import { PortalMessagesProvider, usePortalMessages } from "./messages.tsx";
+import { Refused } from "./Part.tsx";
 import { PortalContext } from "./portal-context.ts";
+import { Seats } from "./Seats.tsx";
 import { streamChanges } from "./stream-changes.ts";
 import "../portal.css";
 
@@ -72,15 +74,40 @@ function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller;
   );
 }
 
-/** What came with a purchase, on the page that follows it. Nothing where the session of the purchase is over. */
+/** The seats of the order: the buyer assigns them, and each holder gets the benefits. */
+function BoughtSeats({ portal, seller, order_id }: { portal: Portal; seller: Seller; order_id: string }) {
+  const messages = usePortalMessages();
+  const { value: order, failure, reload } = useQuery(useCallback(() => portal.order(order_id), [portal, order_id]));
+  const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
+  if (!order) return <Refused failure={failure} />;
+  const { id, subscription_id } = order;
+  return (
+    <PortalContext value={place}>
+      <div className="portal purchase">
+        <div className="card stack">
+          <Seats container={subscription_id === null ? { order_id: id } : { subscription_id }} />
+          <p className="soft small">{messages.seats_how}</p>
+        </div>
+      </div>
+    </PortalContext>
+  );
+}
+
+/**
+ * What came with a purchase, on the page that follows it: its benefits, or the seats through which others get them. Nothing where
+ * the session of the purchase is over.
+ */
 export default function Purchase({
   slug,
   token,
   benefits: all,
+  seats_of,
 }: {
   slug: string;
   token: string;
   benefits: readonly Benefit[];
+  /** The order whose seats are to be assigned; null where it has none. */
+  seats_of: string | null;
 }) {
   const [isOver, setIsOver] = useState(false);
   // Platforms do not open in a frame: from there an account is connected in the portal.
@@ -89,10 +116,16 @@ export default function Purchase({
   const ended = useCallback(() => setIsOver(true), []);
   const portal = useMemo(() => openPortal(token, ended), [token, ended]);
   const ghost = <Ghost benefits={benefits} />;
-  if (isOver || failure || benefits.length === 0) return null;
+  if (isOver || failure || (seats_of === null && benefits.length === 0)) return null;
   return (
     <PortalMessagesProvider before={ghost}>
-      {seller ? <Granted portal={portal} seller={seller} benefits={benefits} /> : ghost}
+      {!seller ? (
+        ghost
+      ) : seats_of === null ? (
+        <Granted portal={portal} seller={seller} benefits={benefits} />
+      ) : (
+        <BoughtSeats portal={portal} seller={seller} order_id={seats_of} />
+      )}
     </PortalMessagesProvider>
   );
 }

@@ -10,14 +10,16 @@ import { usePortalMessages } from "./messages.tsx";
 import { Refused } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
-/** The seats of a subscription: who has one, and an invitation for who is to have one. */
-export function Seats({ subscription_id }: { subscription_id: string }) {
+/** What seats are of: a subscription, or an order of something that is bought once. */
+export type SeatContainer = { subscription_id: string } | { order_id: string };
+
+/** The seats of a purchase: who has one, and an invitation for who is to have one. */
+export function Seats({ container }: { container: SeatContainer }) {
   const { messages: common } = useI18n();
   const messages = usePortalMessages();
   const { portal } = usePlace();
-  const { value, failure, reload } = useQuery(
-    useCallback(() => portal.seats(subscription_id), [portal, subscription_id]),
-  );
+  const query = new URLSearchParams(container).toString();
+  const { value, failure, reload } = useQuery(useCallback(() => portal.seats(query), [portal, query]));
   const [email, setEmail] = useState("");
   const [fault, setFault] = useState<string>();
   const [refused, setRefused] = useState<Failure>();
@@ -40,7 +42,7 @@ export function Seats({ subscription_id }: { subscription_id: string }) {
     setBusy(undefined);
   };
   const assignSeat = async (): Promise<void> => {
-    const answer = await portal.giveSeat({ subscription_id, email: email.trim() });
+    const answer = await portal.giveSeat({ ...container, email: email.trim() });
     if (!answer.ok)
       return setFault(readFaults(answer.failure, common).email ?? describeFailure(answer.failure, common));
     setFault(undefined);

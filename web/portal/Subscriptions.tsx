@@ -89,7 +89,7 @@ function One({
   const [isOpen, setIsOpen] = useState(false);
   const next = useNext(subscription);
   const { product, status, amount, currency, cancel_at_period_end, pending_update } = subscription;
-  const { update_plan, update_seats, pause } = seller.organization.customer_portal_settings.subscription;
+  const { update_plan, pause } = seller.organization.customer_portal_settings.subscription;
   const every = i18n.messages.every(subscription.recurring_interval, subscription.recurring_interval_count);
 
   const runAction = async (name: string, body: object): Promise<void> => {
@@ -177,8 +177,8 @@ function One({
           </Button>
         )}
       </div>
-      {isLiving(subscription) && subscription.seats !== null && subscription.seats !== undefined && update_seats && (
-        <Seats subscription_id={subscription.id} />
+      {isLiving(subscription) && subscription.seats !== null && subscription.seats !== undefined && (
+        <Seats container={{ subscription_id: subscription.id }} />
       )}
       {isLiving(subscription) && (
         <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>

@@ -81,6 +81,7 @@ export function openPortal(token: string, ended: () => void) {
       sendRequest<Preview>("POST", `${buildPath("subscriptions", id)}/preview`, body),
     forecast: (id: string) => sendRequest<Forecast>("GET", `${buildPath("subscriptions", id)}/forecast`),
     orders: (limit: number) => sendRequest<Page<Order>>("GET", `/orders/?limit=${limit}`),
+    order: (id: string) => sendRequest<Order>("GET", buildPath("orders", id)),
     printInvoice: (id: string) => sendRequest<null>("POST", `${buildPath("orders", id)}/invoice`),
     document: (id: string, kind: "invoice" | "receipt") =>
       sendRequest<{ url: string }>("GET", `${buildPath("orders", id)}/${kind}`),
@@ -110,8 +111,7 @@ export function openPortal(token: string, ended: () => void) {
     meters: () => sendRequest<Page<Meter>>("GET", `/meters/?limit=${most}`),
     used: (id: string, query: Record<string, string>) =>
       sendRequest<Quantities>("GET", `${buildPath("meters", id)}/quantities?${new URLSearchParams(query)}`),
-    seats: (subscription_id: string) =>
-      sendRequest<Seats>("GET", `/seats?subscription_id=${encodeURIComponent(subscription_id)}`),
+    seats: (query: string) => sendRequest<Seats>("GET", `/seats?${query}`),
     giveSeat: (body: object) => sendRequest<unknown>("POST", "/seats", body),
     takeSeat: (id: string) => sendRequest<unknown>("DELETE", buildPath("seats", id)),
     resendSeat: (id: string) => sendRequest<unknown>("POST", `${buildPath("seats", id)}/resend`),

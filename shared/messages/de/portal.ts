@@ -121,6 +121,7 @@ export const messages: PortalMessages = {
   no_forecast: "In den nächsten zwölf Monaten wird nichts abgebucht.",
   seats: "Plätze",
   seats_left: (left, total) => `${left} von ${total} frei`,
+  seats_how: "Jede Person erhält eine Einladung. Nimmt sie an, bekommt sie alles, was zum Platz gehört.",
   seat_for: "E-Mail-Adresse eines Kollegen",
   give_seat: "Einladung senden",
   seat_status: { pending: "Eingeladen", claimed: "Vergeben", revoked: "Zurückgenommen" },

@@ -120,6 +120,7 @@ export const messages = {
   no_forecast: "Nothing is charged within twelve months.",
   seats: "Seats",
   seats_left: (left: number, total: number) => `${left} of ${total} free`,
+  seats_how: "Each person gets an invitation, and what comes with the seat once they accept it.",
   seat_for: "Email address of a colleague",
   give_seat: "Send an invitation",
   seat_status: { pending: "Invited", claimed: "Taken", revoked: "Taken back" } as Record<string, string>,

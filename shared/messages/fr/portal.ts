@@ -120,6 +120,7 @@ export const messages: PortalMessages = {
   no_forecast: "Rien n’est prélevé dans les douze mois.",
   seats: "Places",
   seats_left: (left, total) => `${left} sur ${total} libres`,
+  seats_how: "Chaque personne reçoit une invitation. Une fois acceptée, elle obtient tout ce qui accompagne la place.",
   seat_for: "Adresse e-mail d’un collègue",
   give_seat: "Envoyer une invitation",
   seat_status: { pending: "Invité", claimed: "Occupée", revoked: "Reprise" },
