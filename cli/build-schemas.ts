@@ -1,32 +1,36 @@
 /** A JSON Schema of what each command answers with --json, made from the contract by the build. */
-import { z } from "zod";
+import { describeAnswer, type Schema } from "../shared/answer-schemas.ts";
 import type { Contract } from "../shared/contract.ts";
+import { schemasPath } from "../shared/schemas-path.ts";
+import { answered } from "./command-map.ts";
 import type { Manifest } from "./manifest.ts";
-
-type Schema = Record<string, unknown> & { properties?: Record<string, Schema> };
-
-/** What travels on the wire of an answer; of a page, the command line shows the rows alone. */
-function describeAnswer(response: z.ZodType, isList: boolean): Schema {
-  const whole = z.toJSONSchema(response, { io: "input", unrepresentable: "any" }) as Schema;
-  const items = whole.properties?.items;
-  if (!isList || !items) return whole;
-  const { $schema, $defs } = whole;
-  return { $schema, ...items, ...($defs !== undefined && { $defs }) };
-}
 
 /** By group of commands: command → schema of its answer. Files and answers without a body have none. */
 export function buildAnswerSchemas(contract: Contract, manifest: Manifest): Map<string, Record<string, Schema>> {
-  const operations = Object.values(contract).flatMap((resource) => Object.values(resource));
-  const groups = manifest.index().groups.flatMap(({ name }) => manifest.group(name) ?? []);
-  return new Map(
-    groups.map((group) => {
-      const described = group.operations.flatMap((entry): [string, Schema][] => {
-        const op = operations.find(({ method, path }) => method === entry.method && path === entry.path);
-        if (!op?.response || op.file) return [];
-        const title = `floe ${group.name} ${entry.name} --json`;
-        return [[entry.name, { title, ...describeAnswer(op.response, entry.list === true) }]];
-      });
-      return [group.name, Object.fromEntries(described)];
-    }),
+  const operations = Object.entries(contract).flatMap(([resource, ops]) =>
+    Object.entries(ops).map(([key, op]) => ({ name: `${resource}.${key}`, op })),
   );
+  const made = manifest
+    .index()
+    .groups.flatMap(({ name }) => manifest.group(name) ?? [])
+    .flatMap((group) =>
+      group.operations.map((entry) => ({
+        path: `${group.name} ${entry.name}`,
+        found: operations.find(({ op: { method, path } }) => method === entry.method && path === entry.path),
+      })),
+    );
+  const byHand = Object.entries(answered).map(([path, name]) => ({
+    path,
+    found: operations.find((one) => one.name === name),
+  }));
+  const schemas = new Map<string, Record<string, Schema>>();
+  for (const { path, found } of [...made, ...byHand]) {
+    const schema = found && describeAnswer(found.op);
+    if (!schema) continue;
+    const [group = "", ...words] = path.split(" ");
+    const known = schemas.get(group) ?? {};
+    const published = `${schemasPath}/${found.name}.json`;
+    schemas.set(group, { ...known, [words.join(" ")]: { title: `floe ${path} --json`, published, ...schema } });
+  }
+  return schemas;
 }

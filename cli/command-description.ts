@@ -43,6 +43,8 @@ export type CommandDescription = {
   /** Any one of these scopes suffices; with `needs`, all of those too. */
   scopes?: readonly string[];
   needs?: readonly string[];
+  /** A person has to be signed in: a key cannot do it. */
+  signed_in?: "person";
   /** It changes something on the server. */
   writes?: true;
   /** It asks before it goes ahead: without a terminal it needs --yes. */

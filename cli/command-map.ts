@@ -25,13 +25,30 @@ export const handWritten: Record<string, Record<string, string>> = {
 
 /** Further commands written by hand that make requests of the contract, the main one first. */
 const furtherRequests: Record<string, string[]> = {
+  diff: ["catalog.plan", "catalog.pull"],
   drift: ["catalog.plan"],
+  promote: ["catalog.apply", "catalog.plan", "catalog.pull"],
+  "sandbox buy": ["checkouts.create", "customerSessions.create"],
+  status: ["diagnostics.get"],
+  top: ["overview.get"],
   "customers import": ["customers.create", "customers.update", "customers.list"],
   "events tail": ["events.list"],
   "logs tail": ["logs.list"],
   "meters watch": ["meters.quantities", "customerMeters.list"],
   "usage receipt": ["events.ingest"],
+  "usage verify": ["events.ingest"],
   "webhooks doctor": ["webhooks.probe", "organizations.get"],
+  "webhooks disable": ["webhooks.updateEndpoint"],
+  "webhooks enable": ["webhooks.updateEndpoint"],
+};
+
+/** Commands written by hand that answer what one operation answers, so that its schema is theirs. */
+export const answered: Record<string, string> = {
+  "logs list": "logs.list",
+  "logs get": "logs.get",
+  "metrics show": "metrics.get",
+  "sandbox save": "sandbox.saveSnapshot",
+  "sandbox diff": "sandbox.diffSnapshots",
 };
 
 /** The operations that a command written by hand requests, as `resource.operation`. */

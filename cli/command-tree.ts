@@ -4,7 +4,9 @@ import { api } from "../shared/api/index.ts";
 import type { Operation } from "../shared/contract.ts";
 import type { CommandDescription, CommandTree, FlagDescription, ValueDescription } from "./command-description.ts";
 import { listRequests } from "./command-map.ts";
+import { handScopes, ofPeople } from "./command-scopes.ts";
 import { commands } from "./commands/all.ts";
+import { editableGroups } from "./edit/kinds.ts";
 import type { FaultKind } from "./fault.ts";
 import type { GroupEntry, Manifest, OperationEntry } from "./manifest.ts";
 import { buildWholeProgram, createGlobalOptions } from "./program.ts";
@@ -76,6 +78,21 @@ function listHandScopes(path: string): Pick<CommandDescription, "scopes" | "need
   const further = others.flatMap(({ scopes }) => (scopes.length === 1 ? scopes : []));
   const needs = [...new Set([...(first.needs ?? []), ...further])].filter((scope) => !first.scopes.includes(scope));
   return { scopes: first.scopes, ...(needs.length > 0 && { needs }) };
+}
+
+const pickNeeded = ({ scopes, needs }: OperationEntry): Pick<CommandDescription, "scopes" | "needs"> => ({
+  ...(scopes && { scopes }),
+  ...(needs && { needs }),
+});
+
+/** An editor changes what an update changes: `products edit` one group, `edit` any of them. */
+function listEditScopes(path: string, manifest: Manifest): Pick<CommandDescription, "scopes"> | undefined {
+  const [group = "", verb] = path.split(" ");
+  if (group !== "edit" && verb !== "edit") return undefined;
+  const updates = (verb === "edit" ? [group] : editableGroups).flatMap(
+    (name) => manifest.group(name)?.operations.find((one) => one.name === "update")?.scopes ?? [],
+  );
+  return { scopes: [...new Set(updates)] };
 }
 
 function describeFlag(option: Option, path: string, own: Flag | undefined): FlagDescription {
@@ -164,7 +181,8 @@ function describeCommand(
     examples,
     exit_codes: listExitCodes(path, op, confirms, codes),
     ...(op && { method: op.method, endpoint: op.path }),
-    ...(op ? { ...(op.scopes && { scopes: op.scopes }), ...(op.needs && { needs: op.needs }) } : listHandScopes(path)),
+    ...(op ? pickNeeded(op) : (handScopes[path] ?? listEditScopes(path, manifest) ?? listHandScopes(path))),
+    ...(ofPeople.has(words[0] ?? "") && { signed_in: "person" as const }),
     ...(op && op.method !== "GET" && { writes: true as const }),
     ...(confirms && { confirms: true as const }),
     ...(op?.list && { list: true as const }),

@@ -1,5 +1,5 @@
 /** Writes what the build puts beside the command line: its manifest, the tree of commands and what is made from it. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeCatalog } from "../shared/catalog/schema.ts";
 import type { Contract } from "../shared/contract.ts";
@@ -26,6 +26,8 @@ export async function writeManifest(folder: string, contract: Contract): Promise
   put("tools.json", buildTools(contract, manifest));
   put("schema-catalog.json", describeCatalog());
   for (const [name, schemas] of buildAnswerSchemas(contract, manifest)) put(`schema-${name}.json`, schemas);
+  const readSkillFile = (name: string): string => readFileSync(join(import.meta.dirname, "skills", name), "utf8");
+  put("skill.json", { skill: readSkillFile("SKILL.txt"), agents: readSkillFile("AGENTS.txt") });
   put("completion.json", buildCompletion(tree, scopes));
   const topics = readTopics(join(import.meta.dirname, "../docs"));
   put("topics.json", Object.fromEntries([...topics].map(([name, { summary }]) => [name, { summary }])));

@@ -5,6 +5,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import { Catalog } from "../../shared/catalog/document.ts";
 import { describeCatalog } from "../../shared/catalog/schema.ts";
+import { schemasPath } from "../../shared/schemas-path.ts";
 import { confirm, promptChoice, promptForm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -19,8 +20,11 @@ type ContextOf = (command: Command) => Context;
 const packaged = `node_modules/${packageName}/dist/schema/catalog-v1.json`;
 const beside = "floe.schema.json";
 
-/** Where an editor finds the schema, seen from the file: in the installed package, or written beside it. */
-function findSchema(file: string): string | undefined {
+/**
+ * Where an editor finds the schema, seen from the file: in the installed package, written beside it, or published by the server. That
+ * of a server on this machine would be nowhere for others.
+ */
+function findSchema(file: string, server: string): string | undefined {
   const folder = dirname(resolve(file));
   if (existsSync(join(folder, beside))) return `./${beside}`;
   for (let at = folder; ; at = dirname(at)) {
@@ -28,7 +32,7 @@ function findSchema(file: string): string | undefined {
       const path = relative(folder, join(at, packaged)).replaceAll("\\", "/");
       return path.startsWith(".") ? path : `./${path}`;
     }
-    if (at === dirname(at)) return undefined;
+    if (at === dirname(at)) return server.startsWith("https:") ? `${server}${schemasPath}/floe.yaml.json` : undefined;
   }
 }
 
@@ -77,7 +81,7 @@ async function init(context: Context, given: string | undefined, { file, force, 
   const asked = given === undefined && context.interactive ? await promptStart(context, file) : undefined;
   const catalog = asked?.catalog ?? given ?? standardCatalog;
   if (asked?.from === "server") return pull(context, { file, catalog, all: true });
-  writeWhole(file, writeNewText(file, startOf(catalog), findSchema(file)));
+  writeWhole(file, writeNewText(file, startOf(catalog), findSchema(file, context.settings().server)));
   context.say(`Wrote ${file}. Next: floe plan   (what you have already: floe pull --all)\n`);
 }
 
@@ -159,7 +163,10 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
   const { document, proposed, others } = await requestPull(context, catalog, options.all === true);
   if (before === undefined) rejectEmpty(catalog, document, others, options);
   const edits = before === undefined ? [] : await findNewer(context, options, before, document);
-  const text = before === undefined ? writeNewText(file, document, findSchema(file)) : mergeText(file, before, edits);
+  const text =
+    before === undefined
+      ? writeNewText(file, document, findSchema(file, context.settings().server))
+      : mergeText(file, before, edits);
   if (options.check) {
     if (text === before) return context.say(`${file} is up to date.\n`);
     throw new Fault("changes", `${file} is not up to date`, { name: "changes", hint: "Run: `floe pull`" });

@@ -173,6 +173,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ schema }) => schema.add),
   },
+  skills: {
+    summary: "A skill that teaches a coding agent to sell with floe",
+    heading: "develop",
+    load: loadTool(({ skills }) => skills.add),
+  },
   completion: {
     summary: "Complete commands, flags and names in your shell",
     heading: "develop",

@@ -18,8 +18,8 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 }
 
 function showSchema(context: Context, [first = "", ...more]: string[]): void {
-  const isGroup = context.manifest.group(first) !== undefined;
-  const answers = isGroup ? context.manifest.read(`schema-${first}`) : undefined;
+  // A word of another form would name another file.
+  const answers = /^[a-z-]+$/.test(first) ? context.manifest.read(`schema-${first}`) : undefined;
   const name = more.join(" ");
   const schema =
     first === "floe.yaml" && more.length === 0

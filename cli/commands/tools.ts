@@ -34,6 +34,7 @@ export * as sandboxBuy from "./sandbox-buy.ts";
 export * as schema from "./schema.ts";
 export * as serve from "./serve.ts";
 export * as sessions from "./sessions.ts";
+export * as skills from "./skills.ts";
 export * as teams from "./teams.ts";
 export * as top from "./top.ts";
 export * as trigger from "./trigger.ts";

@@ -46,6 +46,7 @@ import { servePages } from "../platform/http/pages.ts";
 import { parseRequests } from "../platform/http/parsing.ts";
 import { parseQuery } from "../platform/http/query.ts";
 import { addReference } from "../platform/http/reference.ts";
+import { addSchemas } from "../platform/http/schemas.ts";
 import { addSecurityHeaders, setSecurityHeaders } from "../platform/http/security-headers.ts";
 import { openStreamLimits } from "../platform/http/stream-limits.ts";
 import { createId } from "../platform/ids.ts";
@@ -167,6 +168,7 @@ export async function buildApp({
     routeListening(scope, streams);
     routeEventStream(scope, { ...streams, accounts: auth });
     addOpenapiRoute(scope, () => describeContract(api, deps.config.url));
+    addSchemas(scope, api, deps.config.url);
   });
   const controls = deps.processors.test.test;
   if (controls) {

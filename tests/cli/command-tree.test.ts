@@ -1,7 +1,9 @@
 /** `floe commands`: what it says of a command is what the command does. */
 import { expect, test } from "vitest";
+import { handScopes, ofPeople, withoutScopes } from "../../cli/command-scopes.ts";
 import { buildCommandTree } from "../../cli/command-tree.ts";
 import { run } from "../../cli/program.ts";
+import { readScopes } from "../../server/messaging/streams/rules.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { manifest, place } from "./support.ts";
 
@@ -43,6 +45,26 @@ test("commands written by hand have the scopes of their requests", () => {
   expect(find("apply")[0]).toContain("products:write");
   expect(find("plan")[0]).not.toContain("products:write");
   expect(find("profiles list")).toEqual([undefined, undefined]);
+});
+
+test("every command that asks the server names scopes, or that a person has to be signed in, or it is said why not", () => {
+  const silent = tree.commands.filter(({ path, scopes: needed = [], signed_in }) => {
+    const isExcused = [path, path.split(" ")[0] ?? ""].some((name) => Object.hasOwn(withoutScopes, name));
+    return needed.length === 0 && signed_in === undefined && !isExcused;
+  });
+  expect(silent.map(({ path }) => path)).toEqual([]);
+  const paths = tree.commands.flatMap(({ path }) => [path, path.split(" ")[0]]);
+  const excuses = [...Object.keys(withoutScopes), ...Object.keys(handScopes), ...ofPeople];
+  expect(excuses.filter((name) => !paths.includes(name))).toEqual([]);
+  const known: ReadonlySet<string> = new Set(scopes);
+  const wrong = tree.commands.filter(
+    ({ scopes: some = [], needs = [] }) => ![...some, ...needs].every((one) => known.has(one)),
+  );
+  expect(wrong.map(({ path }) => path)).toEqual([]);
+  const find = (wanted: string) => tree.commands.find(({ path }) => path === wanted);
+  expect(find("events stream")?.scopes?.toSorted()).toEqual([...readScopes].toSorted());
+  expect([find("status")?.scopes, find("products edit")?.scopes]).toEqual([["organizations:read"], ["products:write"]]);
+  expect(find("webhooks enable")?.scopes).toEqual(["webhooks:write"]);
 });
 
 test("floe commands answers with all of them, with those of some words, and with some fields", async () => {

@@ -97,9 +97,11 @@ const whole = {
   read: (name: string): unknown =>
     name === "commands"
       ? tree
-      : name === "schema-catalog"
-        ? describeCatalog()
-        : schemas.get(name.replace("schema-", "")),
+      : name === "skill"
+        ? { skill: "# Sell\n", agents: "Read SKILL_PATH.\n" }
+        : name === "schema-catalog"
+          ? describeCatalog()
+          : schemas.get(name.replace("schema-", "")),
 };
 const home = process.cwd();
 const place = folder();
