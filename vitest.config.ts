@@ -27,7 +27,7 @@ export default defineConfig({
     reporters: ["default", new Unsteady(), ...(process.env.FLOE_TEST_MAP === "1" ? [new MapWriter()] : [])],
     sequence: { sequencer: LongestFirst },
     // Tests of the terminal play a person at it, also where continuous integration runs them.
-    env: { CI: "false" },
+    env: { CI: "false", FLOE_KEYCHAIN: "off" },
     // What is broken is told in the end; what is slow, on a machine that is busy with something else, still passes.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -3,6 +3,9 @@ import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { import_name, scriptEnd, scriptStart } from "./compiled.ts";
 
+/** It has a binary for each system, and is not installed everywhere. */
+const keyring = "@napi-rs/keyring";
+
 /** Parts that stay files of their own, since they are large and not always needed. */
 const apart: Record<string, string> = {
   "cli/commands/catalog.ts": "./cli-catalog.js",
@@ -85,7 +88,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
       charset: "ascii",
       entryPoints: [join(root, "cli/entry.ts")],
       write: false,
-      external: ["conf", "open"],
+      external: ["conf", "open", keyring],
       plugins: [excludePackages(root), withoutUnused],
     }).then(async (result) => {
       const [made] = result.outputFiles;
@@ -102,7 +105,7 @@ export async function bundleCli(root: string, dist: string, version: string): Pr
         entryPoints: [join(root, file)],
         outfile: join(dist, `cli-${part}.js`),
         format: "esm",
-        external: ["conf", "open", "yaml"],
+        external: ["conf", "open", "yaml", keyring],
         banner: requireBanner,
         plugins: [excludePackages(root), withoutUnused],
       }),

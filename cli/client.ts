@@ -29,9 +29,12 @@ export async function getAuthHeaders(
   given?: string,
 ): Promise<Record<string, string>> {
   const { apiKey, credential, job } = context.settings();
-  const token =
+  const kept =
     given ?? apiKey ?? credential?.token ?? (job && (await (await import("./ci/key.ts")).loadJobKey(context, job)));
-  if (!token) throw requireSignIn(context);
+  if (!kept) throw requireSignIn(context);
+  const token = kept.startsWith("keychain:")
+    ? await (await import("./accounts/keychain.ts")).loadToken(context, kept)
+    : kept;
   // A header of a token with a line break in it would be two headers.
   if (/[^\x21-\x7e]/.test(token)) throw new Fault("usage", "the API key contains characters that a key never has");
   const chosen = organization ? await context.organization() : undefined;

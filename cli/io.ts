@@ -1,3 +1,4 @@
+import type { Keyring } from "./accounts/keyring.ts";
 import { getEnvironment } from "./environment.ts";
 import { writeAll } from "./output.ts";
 import type { Ended } from "./run-child.ts";
@@ -21,6 +22,8 @@ export type Io = {
   edit(program: string, file: string): Promise<number | undefined>;
   /** Runs another program in the terminal, and answers its exit code; undefined where it does not start. */
   runProgram(command: string, args: string[]): Promise<number | undefined>;
+  /** The package that speaks to the keychain of the system; it fails where there is none for this machine. */
+  loadKeyring(): Promise<Keyring>;
   /** Do what cannot be asked to stop: meanwhile Ctrl-C ends the program. */
   atOnce<T>(work: () => T): T;
 };
@@ -49,6 +52,7 @@ export const replaceSettings = (io: Io, env: Io["env"], signal = io.signal): Io 
   leaf: (program, text) => io.leaf(program, text),
   edit: (program, file) => io.edit(program, file),
   runProgram: (command, args) => io.runProgram(command, args),
+  loadKeyring: () => io.loadKeyring(),
   atOnce: (work) => io.atOnce(work),
 });
 
@@ -65,6 +69,7 @@ export const replaceStreams = (io: Io, output: Output, signal: AbortSignal): Io 
   leaf: async () => false,
   edit: async () => undefined,
   runProgram: async () => undefined,
+  loadKeyring: () => io.loadKeyring(),
   atOnce: (work) => io.atOnce(work),
 });
 
@@ -117,6 +122,7 @@ export function processIo(): Io {
       const child = await open(url);
       child.on("error", () => undefined);
     },
+    loadKeyring: () => import("@napi-rs/keyring"),
     leaf: async (program, text) => {
       const { spawn } = await import("node:child_process");
       const [command = "", ...words] = program.split(/\s+/).filter(Boolean);

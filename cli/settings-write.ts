@@ -1,6 +1,7 @@
 /** Writing settings: apart from reading them, because only a few commands do it and `conf` takes time to load. */
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { findSettingsFolder } from "./cache-folder.ts";
 import {
   type Config,
@@ -50,8 +51,10 @@ export async function selectProfile(env: Env, name: string): Promise<void> {
 
 /** Forget a profile with its sign-ins. */
 export async function deleteProfile(env: Env, name: string): Promise<void> {
-  const { [name]: _, ...credentials } = readSettingsFile(env, "credentials.json") as Credentials;
-  writePrivate(env, "credentials.json", credentials);
+  await runLocked(env, "credentials.json", () => {
+    const { [name]: _, ...credentials } = readSettingsFile(env, "credentials.json") as Credentials;
+    writePrivate(env, "credentials.json", credentials);
+  });
   const { config, store } = await createSettingsStore(env);
   const { [name]: __, ...profiles } = config.profiles ?? {};
   store.set("profiles", profiles);
@@ -71,15 +74,45 @@ export function writePrivate(env: Env, name: string, value: object): void {
   }
 }
 
-/** Keep or forget (`undefined`) the credential of one profile on one server. */
-export function writeCredential(env: Env, profile: string, server: string, credential: Credential | undefined): void {
-  const all = readSettingsFile(env, "credentials.json") as Credentials;
-  const { [server]: _, ...others } = all[profile] ?? {};
-  writePrivate(env, "credentials.json", {
-    ...all,
-    [profile]: credential ? { ...others, [server]: credential } : others,
-  });
+const [lockTries, lockMs, lockStaleMs] = [100, 50, 10_000];
+
+/** Do work while no other process does the same, so that of two sign-ins at once none is lost. */
+async function runLocked<T>(env: Env, name: string, work: () => T): Promise<T> {
+  const path = join(ownFolder(env), `${name}.lock`);
+  for (let tries = 0; tries < lockTries; tries++) {
+    try {
+      writeFileSync(path, String(process.pid), { mode: 0o600, flag: "wx" });
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      // A process that was killed leaves its lock behind.
+      const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+      if (age > lockStaleMs) rmSync(path, { force: true });
+      else await setTimeout(lockMs);
+    }
+  }
+  try {
+    return work();
+  } finally {
+    rmSync(path, { force: true });
+  }
 }
+
+/** Keep or forget (`undefined`) the credential of one profile on one server. */
+export const writeCredential = (
+  env: Env,
+  profile: string,
+  server: string,
+  credential: Credential | undefined,
+): Promise<void> =>
+  runLocked(env, "credentials.json", () => {
+    const all = readSettingsFile(env, "credentials.json") as Credentials;
+    const { [server]: _, ...others } = all[profile] ?? {};
+    writePrivate(env, "credentials.json", {
+      ...all,
+      [profile]: credential ? { ...others, [server]: credential } : others,
+    });
+  });
 
 /** Keep or forget the sign-in that has begun. */
 export function writePending(env: Env, pending: PendingSignIn | undefined): void {

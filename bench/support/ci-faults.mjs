@@ -6,6 +6,9 @@ const job = "cli/ci/key.ts";
 const server = ["tests/api/ci-rules.test.ts"];
 const client = ["tests/cli/ci.test.ts"];
 
+const keychain = "cli/accounts/keychain.ts";
+const keeping = ["tests/cli/keychain.test.ts"];
+
 /** Faults of the keys that jobs of CI services get. */
 export const ciFaults = {
   ci: [
@@ -60,5 +63,23 @@ export const ciFaults = {
     ],
     ["ci-token-in-clear", job, 'if (url.protocol !== "https:" && !isLocal(url))', "if (false)", ...client],
     ["ci-audience-unsaid", job, 'url.searchParams.set("audience", server);', "", ...client],
+    [
+      "keychain-unread",
+      keychain,
+      "return kept === token ? prefix + account",
+      "return kept !== undefined ? prefix + account",
+      ...keeping,
+    ],
+    ["keychain-hangs", keychain, "return Promise.race([late, work(", "return Promise.race([work(", ...keeping],
+    ["keychain-of-kernel", keychain, 'store: "secret-service"', 'store: "keyutils"', ...keeping],
+    ["keychain-kept", keychain, "(entry, signal) => entry.deletePassword(signal)", "async () => false", ...keeping],
+    [
+      "sign-ins-lost",
+      "cli/settings-write.ts",
+      'mode: 0o600, flag: "wx" });\n      break;',
+      "mode: 0o600 });\n      break;",
+      ...keeping,
+    ],
+    ["lock-for-ever", "cli/settings-write.ts", "if (age > lockStaleMs)", "if (age < 0)", ...keeping],
   ],
 };

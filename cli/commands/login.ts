@@ -1,14 +1,17 @@
 /** `floe login`: sign in by a code that is confirmed in a browser, on this machine or another (RFC 8628). */
+import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { Command } from "commander";
+import { getKeychainPlace, putIntoKeychain, removeFromKeychain } from "../accounts/keychain.ts";
 import { promptChoice, wait } from "../ask.ts";
+import { findSettingsFolder } from "../cache-folder.ts";
 import { type Context, listOwnOrganizations, type Organization, pickOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { makeContext } from "../make-context.ts";
 import { client_id } from "../oauth-client.ts";
 import { pause } from "../pause.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
-import { type Credential, readPending } from "../settings.ts";
+import { type Credential, readKept, readPending } from "../settings.ts";
 import { completeCommand } from "../suggestions.ts";
 import { removeControls } from "../ui/theme.ts";
 
@@ -34,6 +37,7 @@ type LoginOptions = {
   finish?: boolean;
   withToken?: boolean;
   scopes?: string;
+  keychain?: boolean;
 };
 type User = NonNullable<Credential["user"]>;
 type Session = { user?: User } | null;
@@ -48,6 +52,8 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .option("--finish", "wait for what --start began")
     .option("--with-token", "read an API key or a session token from standard input, and keep it in the profile")
     .option("--scopes <a,b>", "only these scopes of the API: products:read,orders:read (default: all that you may do)")
+    .option("--keychain", "keep the sign-in in the keychain of this system, or fail")
+    .option("--no-keychain", "keep it in a file that only this user can read")
     .addHelpText(
       "after",
       "\nExamples:\n  floe login\n  floe login --server https://floe.example.com --org acme\n  floe login --scopes products:read,orders:read\n  floe login --start --json user_code,verification_uri_complete   # a program shows it to a person\n  floe login --finish\n  floe login --with-token < key.txt",
@@ -58,8 +64,8 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 async function login(context: Context, options: LoginOptions): Promise<void> {
   const ways = [options.start, options.finish, options.withToken].filter(Boolean);
   if (ways.length > 1) throw new Fault("usage", "--start, --finish and --with-token exclude each other");
-  if (options.withToken) return saveToken(context);
-  if (options.finish) return finish(context, getPending(context));
+  if (options.withToken) return saveToken(context, options.keychain);
+  if (options.finish) return finish(context, getPending(context), options.keychain);
   const isAwaited = context.interactive || options.wait || options.start || !options.browser;
   if (!isAwaited)
     throw new Fault("usage", "nobody is there to confirm a code in a browser", {
@@ -75,7 +81,7 @@ async function login(context: Context, options: LoginOptions): Promise<void> {
       .openBrowser(page)
       .catch(() => context.say("The browser could not be opened; open the address yourself.\n"));
   }
-  return finish(context, code);
+  return finish(context, code, options.keychain);
 }
 
 async function requestCode(context: Context, scopes: string | undefined): Promise<Code> {
@@ -128,14 +134,15 @@ function getPending(context: Context): Code {
 }
 
 /** Wait until the code is confirmed, and keep the sign-in. */
-async function finish(context: Context, code: Code): Promise<void> {
+async function finish(context: Context, code: Code, keychain: boolean | undefined): Promise<void> {
   const token = await wait(context, "Waiting for the code to be confirmed", () => poll(context, code));
   const user = await getUser(context, token.access_token);
-  await saveCredential(context, {
+  const credential = {
     token: token.access_token,
     ...(user && { user }),
     ...(token.expires_in && { expires_at: new Date(Date.now() + token.expires_in * 1000).toISOString() }),
-  });
+  };
+  await saveCredential(context, credential, keychain);
   reportDone(context, user?.email ? ` as ${user.email}` : "");
   if (token.scope) context.say(`Limited to: ${removeControls(token.scope.split(" ").join(", "))}.\n`);
   if (context.io.env.FLOE_API_KEY) context.say("FLOE_API_KEY is set and is used before this sign-in.\n");
@@ -146,7 +153,7 @@ const reportDone = (context: Context, who: string): void =>
   context.say(`${context.paint.err().good("✓ Signed in")} at ${context.settings().server}${removeControls(who)}.\n`);
 
 /** Keep a token that was made elsewhere: that of a session, or an API key. */
-async function saveToken(context: Context): Promise<void> {
+async function saveToken(context: Context, keychain: boolean | undefined): Promise<void> {
   const token = (await textOf(context.io.stdin)).trim();
   if (token === "") throw new Fault("usage", "there is no token in standard input");
   const user = await getUser(context, token).catch((error: unknown) => {
@@ -154,7 +161,7 @@ async function saveToken(context: Context): Promise<void> {
     throw error;
   });
   if (!user) await checkKey(context, token);
-  await saveCredential(context, user ? { token, user } : { token, is_key: true });
+  await saveCredential(context, user ? { token, user } : { token, is_key: true }, keychain);
   reportDone(context, user?.email ? ` as ${user.email}` : " with an API key");
   if (user) await settle(context, user);
 }
@@ -175,11 +182,41 @@ async function getUser(context: Context, token: string): Promise<User | undefine
   return { ...(id && { id }), ...(email && { email }), ...(name && { name }) };
 }
 
-async function saveCredential(context: Context, credential: Credential): Promise<void> {
+/** Whether the keychain is wanted: by the flag, or by FLOE_KEYCHAIN; undefined where it is used if there is one. */
+function readWish({ FLOE_KEYCHAIN: setting }: Context["io"]["env"], flag: boolean | undefined): boolean | undefined {
+  if (flag !== undefined) return flag;
+  if (setting === undefined || setting === "" || setting === "auto") return undefined;
+  if (setting === "on" || setting === "off") return setting === "on";
+  throw new Fault("usage", `FLOE_KEYCHAIN is on, off or auto, and not "${setting}"`);
+}
+
+/** Put the token into the keychain, and answer what is written in its place; or the token itself. Where it is kept is said. */
+async function storeToken(context: Context, token: string, flag: boolean | undefined): Promise<string> {
+  const wish = readWish(context.io.env, flag);
+  const name = wish === false ? undefined : await putIntoKeychain(getKeychainPlace(context), token);
+  if (name !== undefined) {
+    context.say("The sign-in is kept in the keychain of this system.\n");
+    return name;
+  }
+  if (wish)
+    throw new Fault("error", "the keychain of this system does not keep the sign-in", {
+      hint: "Unlock it, or run: `floe login --no-keychain`",
+    });
+  const why = wish === false ? "" : "This system has no keychain that answers. ";
+  context.say(
+    `${why}The sign-in is kept in ${join(findSettingsFolder(context.io.env), "credentials.json")}, for this user alone.\n`,
+  );
+  return token;
+}
+
+async function saveCredential(context: Context, credential: Credential, keychain: boolean | undefined): Promise<void> {
   const { server, profile } = context.settings();
   const { env } = context.io;
   const { writeCredential, writePending, writeProfile } = await import("../settings-write.ts");
-  writeCredential(env, profile, server, credential);
+  const before = readKept(env, profile, server);
+  const token = await storeToken(context, credential.token, keychain);
+  await writeCredential(env, profile, server, { ...credential, token });
+  if (before) await removeFromKeychain(getKeychainPlace(context), before.token);
   writePending(env, undefined);
   await writeProfile(env, profile, { server });
 }

@@ -1,5 +1,6 @@
 /** `floe logout`: end the session on the server, and forget it here. */
 import type { Command } from "commander";
+import { getKeychainPlace, loadToken, removeFromKeychain } from "../accounts/keychain.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
@@ -30,7 +31,7 @@ async function logout(context: Context): Promise<void> {
   try {
     // A key was made elsewhere, and is revoked there.
     if (credential.is_key) left = " The key itself stays good: `floe api-keys revoke` ends it.";
-    else await revoke(context, credential.token);
+    else await revoke(context, await loadToken(context, credential.token));
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // Expired is as good as ended; otherwise the token may live on, which its owner should know.
@@ -38,7 +39,8 @@ async function logout(context: Context): Promise<void> {
       left = ` The server could not be told (${error.message}); the session ends there when it expires.`;
   }
   const { writeCredential } = await import("../settings-write.ts");
-  writeCredential(context.io.env, profile, server, undefined);
+  await writeCredential(context.io.env, profile, server, undefined);
+  await removeFromKeychain(getKeychainPlace(context), credential.token);
   (await import("../completion/cache.ts")).clearNames(context.io.env);
   context.say(`Signed out at ${server}.${left}\n`);
 }

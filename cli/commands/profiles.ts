@@ -1,7 +1,9 @@
 /** `floe profiles`: the servers that you have signed in to, under their names. */
+
 import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { getKeychainPlace, removeFromKeychain } from "../accounts/keychain.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -109,6 +111,7 @@ async function removeProfile(context: Context, name: string, yes: boolean | unde
   }
   const { deleteProfile } = await import("../settings-write.ts");
   await deleteProfile(env, name);
+  for (const [, { token }] of signedIn) await removeFromKeychain(getKeychainPlace(context), token);
   (await import("../completion/cache.ts")).clearNames(env);
   const untold =
     left.length > 0 ? ` ${left.join(", ")} could not be told; the session there ends when it expires.` : "";

@@ -1,6 +1,7 @@
 /** `floe sessions`: where you are signed in. */
 import type { Command } from "commander";
 import { getAccount, readListed, writeWireCase } from "../accounts/account-context.ts";
+import { loadToken } from "../accounts/keychain.ts";
 import { confirm } from "../ask.ts";
 import { type Context, findPersonInUse } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -41,7 +42,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
 
 async function listSessions(context: Context): Promise<void> {
   const asked = checkAskedFields(context.globals.json, fields);
-  const { token: own } = findPersonInUse(context);
+  const own = await loadToken(context, findPersonInUse(context).token);
   const sessions = readListed<Session>(await getAccount(context).get("list-sessions"), "sessions");
   // What names a session to the server is nobody's business on a screen or in a log.
   showList(

@@ -114,7 +114,7 @@ async function saveSignIn(
   { token, id, slug, name }: Store,
 ): Promise<void> {
   const { writeCredential, writeProfile } = await import("../settings-write.ts");
-  writeCredential(context.io.env, "try", url, { token, user: { email: owner.email } });
+  await writeCredential(context.io.env, "try", url, { token, user: { email: owner.email } });
   await writeProfile(context.io.env, "try", { server: url, organization: { id, slug, name } });
 }
 

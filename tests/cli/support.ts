@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { afterAll } from "vitest";
+import type { Keyring } from "../../cli/accounts/keyring.ts";
 import { buildManifest } from "../../cli/build-manifest.ts";
 import type { Io } from "../../cli/io.ts";
 import type { Manifest } from "../../cli/manifest.ts";
@@ -78,6 +79,8 @@ export type Place = {
   edit?: (file: string) => Promise<number | undefined> | number | undefined | void;
   /** What another program answers as its exit code. */
   runProgram?: (command: string, args: string[]) => number | Promise<number>;
+  /** The package that speaks to keychains; none, as by default. */
+  keyring?: Keyring;
   /** Whether there is a program that leafs through long texts, as by default. */
   pager?: boolean;
 };
@@ -120,6 +123,7 @@ export function place({
   openBrowser,
   edit,
   runProgram,
+  keyring,
   pager = true,
 }: Place = {}) {
   const stdin = new Stream(tty, columns);
@@ -136,6 +140,10 @@ export function place({
     stderr,
     env: { FLOE_CONFIG_DIR: join(folder(), "config"), TERM: "xterm", NO_COLOR: "1", ...env },
     signal: signal ?? new AbortController().signal,
+    loadKeyring: async () => {
+      if (keyring) return keyring;
+      throw new Error("This machine has no keychain.");
+    },
     openBrowser: openBrowser ?? (async (url) => void opened.push(url)),
     leaf: async (program, text) => {
       if (pager) leafed.push({ program, text, said: stderr.text });
