@@ -60,9 +60,11 @@ export const stopFaults = {
     ["silence-trusted", wakeUp, "    if (!isHeard) {", "    if (!client) {", ...woken],
   ],
   processes: [
-    ["silent-kept", processes, "if (others > 0) await removeGone(deps);", "", ...watched],
+    ["silent-kept", processes, "if (!isOver) await removeGone(deps);", "", ...watched],
+    ["session-ignored", processes, "or(isSilent, isCutOff)", "isSilent", ...watched],
+    ["session-expected", processes, "(${serverProcesses.has_session} and not", "(not", ...watched],
     ["gone-too-soon", processes, "const goneMs = 15_000;", "const goneMs = 5_000;", ...watched],
-    ["everybody-gone", processes, "deps.config.embedded ? undefined : isSilent", "undefined", ...watched],
+    ["everybody-gone", processes, "deps.config.embedded ? undefined : or(isSilent, isCutOff)", "undefined", ...watched],
     ["not-handed-on", processes, "await sendSignal(tx, deps, processesGone, { process_ids });", "", ...watched],
     ["no-process-named", "server/billing/payments/settlement.ts", "    process_id: deps.process_id,\n", "", ...watched],
     ["setups-forgotten", payment, "for (const table of [payments, paymentSetups])\n    await tx", "for (const table of [payments])\n    await tx", ...watched],

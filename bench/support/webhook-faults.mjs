@@ -10,6 +10,7 @@ const jobs = "server/messaging/webhooks/jobs.ts";
 const queue = "server/messaging/webhooks/queue.ts";
 const store = "server/messaging/webhooks/store.ts";
 const upkeep = "server/messaging/webhooks/upkeep.ts";
+const resting = ["tests/api/webhook-rests.test.ts"];
 const ordering = ["tests/api/webhooks-order.test.ts"];
 const offing = ["tests/api/webhooks.test.ts"];
 const service = "server/messaging/webhooks/service.ts";
@@ -88,8 +89,8 @@ export const webhookFaults = {
     [
       "pause-kept",
       service,
-      "if (body.url !== undefined || body.enabled === true) patch.paused_until = null;",
-      "",
+      "Object.assign(patch, { paused_until: null, failures: 0, failing_since: null });",
+      "Object.assign(patch, {});",
       ...pausing,
     ],
     ["after-last", delivery, "if (goesOn && !isPaused && canGoOn", "if (goesOn && canGoOn", ...pausing],
@@ -118,6 +119,35 @@ export const webhookFaults = {
     ],
     ["kept-for-ever", jobs, "if ((await skipSome(tx, key, now, skippedTogether)) > 0) return true;", "", ...offing],
     ["dropped-early", jobs, "    delayMs: backlogKeptMs,\n", "", ...offing],
+  ],
+  rests: [
+    [
+      "never-rests",
+      rules,
+      "if (failures < restAfterFailures) return undefined;",
+      "if (failures > 0) return undefined;",
+      ...resting,
+    ],
+    ["whole-runs", delivery, "endpoint.failures >= restAfterFailures ? 1 : runEventsMax", "runEventsMax", ...resting],
+    ["run-goes-on", delivery, "if (failed_in_a_row >= restAfterFailures) break;", "", ...resting],
+    ["not-hastened", delivery, "if (hasRecovered) await queue.scheduleRepeated(tx, endpoint, now);", "", ...resting],
+    ["success-forgotten", rules, "(last === -1 ? before.failures : 0)", "before.failures", ...resting],
+    ["never-down", delivery, "(mayBeExhausted || isDown(counted, now))", "mayBeExhausted", ...resting],
+    ["asked-rests", service, "patch: { paused_until: null, failures: 0 }", "patch: { paused_until: null }", ...resting],
+    [
+      "lease-kept",
+      queue,
+      ".set({ lease: null, process_id: null, due_at: webhookEndpoints.created_at })",
+      ".set({ process_id: null })",
+      ...resting,
+    ],
+    [
+      "all-released",
+      queue,
+      "and(inArray(process_id, [...process_ids]), isNotNull(lease))",
+      "isNotNull(lease)",
+      ...resting,
+    ],
   ],
   rotation: [
     ["never-ends", secrets, "new Date(expires_at) > now", 'expires_at !== ""', ...rotating],

@@ -58,6 +58,7 @@ import {
 import { keyReplaced, keyStatusChanged } from "../entitlements/license-keys/service.ts";
 import { endSeats, revokeSeatsOf, revokeSeatsOfMember, seatsChanged } from "../entitlements/seats/service.ts";
 import { userMerged } from "../identity/accounts/sign-in/guests.ts";
+import { releaseQueues } from "../messaging/webhooks/queue.ts";
 import { customerErased, recordErasure } from "../operations/privacy/service.ts";
 import { eraseFromSnapshots } from "../operations/sandbox/erasure.ts";
 import type { Reactions } from "../platform/context.ts";
@@ -76,7 +77,7 @@ export const reactions: Reactions = new Map([
   bindReactions(orderSettled, completeCheckout, notifyHolder, grantPurchase, reportSale),
   bindReactions(orderAccessChanged, onOrderAccessChanged),
   bindReactions(paymentWaiting, recordIntent),
-  bindReactions(processesGone, (tx, _ctx, { process_ids }) => expediteOfProcesses(tx, process_ids)),
+  bindReactions(processesGone, (tx, _ctx, { process_ids }) => expediteOfProcesses(tx, process_ids), releaseQueues),
   bindReactions(paymentFailed, reopenCheckout, onPaymentFailed),
   bindReactions(paymentMethodSaved, adoptSavedMethod),
   bindReactions(defaultMethodChosen, adoptDefaultMethod),

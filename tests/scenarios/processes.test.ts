@@ -1,10 +1,11 @@
 /** Servers of one database know which of them are gone (OPS-02), and whether their clocks are right (OPS-03). */
 import { eq, sql } from "drizzle-orm";
+import postgres from "postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startWorker } from "../../server/app/worker.ts";
 import { paymentSetups, payments } from "../../server/billing/payments/tables.ts";
 import type { Deps } from "../../server/platform/context.ts";
-import { compareClocks, watchProcesses } from "../../server/platform/db/processes.ts";
+import { compareClocks, getSessionName, watchProcesses } from "../../server/platform/db/processes.ts";
 import { serverProcesses } from "../../server/platform/db/tables.ts";
 import { createId } from "../../server/platform/ids.ts";
 import { createJobs } from "../../server/platform/jobs/jobs.ts";
@@ -172,4 +173,28 @@ test("OPS-03: a clock is off only as far as the answer's way cannot explain it",
   expect(compareClocks(1000, 1500, 2000)).toBe(0);
   expect(compareClocks(9000, 1500, 9100)).toBe(7500);
   expect(compareClocks(1000, 9500, 1100)).toBe(-8400);
+});
+
+test("OPS-02: a process whose session is gone is gone, long before it has been silent for long; without one it is waited for", async () => {
+  const [killed, without] = [openOther(), openOther()];
+  const session = postgres(String(floe.deps.config.DATABASE_URL), {
+    max: 1,
+    connection: { application_name: getSessionName(killed.process_id) },
+  });
+  await session`select 1`;
+  await watchProcesses(killed, 3_600_000);
+  await watchProcesses(without, 3_600_000);
+  // A second beat sees the session of the first.
+  await watchProcesses(killed, 3_600_000);
+  const rows = await floe.deps.db.select().from(serverProcesses);
+  expect(rows.map(({ has_session }) => has_session).sort()).toEqual([false, true]);
+  // It beats no more, as one that is killed, and its session is still there.
+  await watch(floe.deps, 50);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(await listProcesses()).toHaveLength(3);
+  const began = performance.now();
+  await session.end();
+  await expect.poll(async () => (await listProcesses()).includes(killed.process_id)).toBe(false);
+  expect(performance.now() - began).toBeLessThan(4000);
+  expect(await listProcesses()).toContain(without.process_id);
 });

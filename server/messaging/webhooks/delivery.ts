@@ -17,11 +17,15 @@ import {
   buildHeaders,
   canGoOn,
   computeRetryAfter,
+  countFailures,
   isDelivered,
+  isDown,
   isExhausted,
   leaseMs,
   planOutcome,
+  planRest,
   planTurn,
+  restAfterFailures,
 } from "./rules.ts";
 import { openSigningSecrets } from "./secrets.ts";
 import { openSender } from "./sender.ts";
@@ -41,6 +45,8 @@ type Run = {
   endpoint_id: string;
   lease: string;
   url: string;
+  /** Attempts in a row that had failed before it. */
+  failures: number;
   secrets: string[];
   events: Taken[];
 };
@@ -53,7 +59,8 @@ async function claim(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> 
   const now = deps.clock.now();
   const turn = planTurn(endpoint, now);
   if (turn.is === "take") return leaseNext(tx, deps, endpoint);
-  if (turn.is === "postpone") await queue.scheduleEndpoint(tx, key, { due_at: turn.due_at, lease: null });
+  if (turn.is === "postpone")
+    await queue.scheduleEndpoint(tx, key, { due_at: turn.due_at, lease: null, process_id: null });
   return undefined;
 }
 
@@ -61,7 +68,9 @@ async function claim(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> 
 async function leaseNext(tx: Tx, deps: Deps, endpoint: store.EndpointRow): Promise<Run | undefined> {
   const now = deps.clock.now();
   const { organization_id, id: endpoint_id, url } = endpoint;
-  const next = await queue.lockNext(tx, endpoint, now, runEventsMax);
+  // While the receiver seems to be down, one event at a time finds out whether it is there again.
+  const eventsMax = endpoint.failures >= restAfterFailures ? 1 : runEventsMax;
+  const next = await queue.lockNext(tx, endpoint, now, eventsMax);
   if (next.length === 0) {
     await scheduleNext(tx, deps, endpoint);
     return undefined;
@@ -72,12 +81,13 @@ async function leaseNext(tx: Tx, deps: Deps, endpoint: store.EndpointRow): Promi
       `The secret of webhook endpoint ${endpoint.id} was sealed with a FLOE_SECRET that is gone. Reset it.`,
     );
   const lease = createId(now);
-  await queue.scheduleEndpoint(tx, endpoint, { due_at: new Date(now.getTime() + leaseMs), lease });
+  const { process_id } = deps;
+  await queue.scheduleEndpoint(tx, endpoint, { due_at: new Date(now.getTime() + leaseMs), lease, process_id });
   const events = next.map(({ id, payload, round, object_id }) => ({
     ...{ id, round, object_id },
     payload: openTokens(deps.config.secrets, "event-tokens", organization_id, payload ?? ""),
   }));
-  return { organization_id, endpoint_id, lease, url, secrets: signing, events };
+  return { organization_id, endpoint_id, lease, url, failures: endpoint.failures, secrets: signing, events };
 }
 
 /** End the turn of an endpoint, and say when its next one is. The caller holds the endpoint. */
@@ -85,7 +95,7 @@ async function scheduleNext(tx: Tx, deps: Deps, endpoint: store.EndpointRow, pau
   const now = deps.clock.now();
   const next = await queue.findNextAt(tx, endpoint, now);
   const due_at = next && paused_until && paused_until > next ? paused_until : next;
-  await queue.scheduleEndpoint(tx, endpoint, { due_at, lease: null, paused_until });
+  await queue.scheduleEndpoint(tx, endpoint, { due_at, lease: null, process_id: null, paused_until });
   if (due_at && due_at <= now) deps.jobs.wake(tx, workerName);
 }
 
@@ -157,25 +167,49 @@ async function settle(
   const over = made.filter(({ isFinal }) => isFinal).map(({ change }) => change.object_id);
   await queue.releaseObjects(tx, endpoint, over);
   if (!holds) return undefined;
-  if (made.some((one) => one.isFinal && !one.isDelivered) && (await disableIfExhausted(tx, deps, endpoint)))
-    return undefined;
-  const paused_until = made.at(-1)?.paused_until ?? endpoint.paused_until;
+  const outcomes = made.map(({ isDelivered }) => isDelivered);
+  const counted = await recordFailures(tx, endpoint, outcomes, now);
+  const mayBeExhausted = made.some((one) => one.isFinal && !one.isDelivered);
+  if ((mayBeExhausted || isDown(counted, now)) && (await disableIfExhausted(tx, deps, counted))) return undefined;
+  const asked = made.at(-1)?.paused_until ?? endpoint.paused_until;
+  const rest = planRest(counted.failures);
+  const rests_until = rest && new Date(now.getTime() + randomInt(rest.least_ms, rest.most_ms + 1));
+  const paused_until = rests_until && rests_until > (asked ?? now) ? rests_until : asked;
   const isPaused = paused_until !== null && paused_until > now;
-  if (goesOn && !isPaused && canGoOn(endpoint, run.url)) return leaseNext(tx, deps, endpoint);
+  if (goesOn && !isPaused && canGoOn(endpoint, run.url)) return leaseNext(tx, deps, counted);
   await scheduleNext(tx, deps, endpoint, paused_until);
   return undefined;
 }
 
-/** Switch an endpoint off whose latest events all failed, and tell its members (WHK-14). */
+/** Count failed attempts in a row. A receiver that is there again is sent at once what had failed. The caller holds the endpoint. */
+async function recordFailures(
+  tx: Tx,
+  endpoint: store.EndpointRow,
+  outcomes: readonly boolean[],
+  now: Date,
+): Promise<store.EndpointRow> {
+  const { failures, failing_since, hasRecovered } = countFailures(endpoint, outcomes, now);
+  // Healthy endpoints, which are most of them, need no statement.
+  if (failures === endpoint.failures && failing_since === endpoint.failing_since) return endpoint;
+  await queue.scheduleEndpoint(tx, endpoint, { failures, failing_since });
+  if (hasRecovered) await queue.scheduleRepeated(tx, endpoint, now);
+  return { ...endpoint, failures, failing_since };
+}
+
+/** Switch an endpoint off whose latest events all failed, or all attempts for 72 hours, and tell its members (WHK-14). */
 async function disableIfExhausted(tx: Tx, deps: Deps, endpoint: store.EndpointRow): Promise<boolean> {
   const { organization_id, id: endpoint_id } = endpoint;
-  if (!endpoint.enabled || !isExhausted(await store.findLatestOutcomes(tx, endpoint))) return false;
+  if (!endpoint.enabled) return false;
+  if (!isDown(endpoint, deps.clock.now()) && !isExhausted(await store.findLatestOutcomes(tx, endpoint))) return false;
   await store.disableEndpoint(tx, endpoint, deps.clock.now());
   const name = await findOrganizationName(tx, organization_id);
   for (const to of await findMemberEmails(tx, organization_id))
     await queueMail(tx, deps, { ...writeDisabledMail(to, name, endpoint), organization_id });
   runAfterCommit(tx, () =>
-    deps.log.warn({ endpoint_id, organization_id }, "A webhook endpoint was switched off after ten failed events."),
+    deps.log.warn(
+      { endpoint_id, organization_id },
+      "A webhook endpoint was switched off: its latest events have all failed.",
+    ),
   );
   return true;
 }
@@ -209,10 +243,11 @@ export async function deliver(deps: Deps, key: RowKey): Promise<void> {
 async function send(
   deps: Deps,
   sender: ReturnType<typeof openSender>,
-  { secrets, events }: Run,
+  { secrets, events, failures }: Run,
   hasTime: () => boolean,
 ): Promise<Attempt[]> {
   const attempts: Attempt[] = [];
+  let failed_in_a_row = failures;
   const failed = new Set<string>();
   for (const event of events) {
     if (event.object_id !== null && failed.has(event.object_id)) continue;
@@ -223,6 +258,8 @@ async function send(
     const reply = await sender.post(headers, event.payload);
     attempts.push({ event, reply, duration_ms: truncateToWhole(performance.now() - began) });
     if (!hasTime() || reply.http_code === null || computeRetryAfter(reply, serverNow) > 0) break;
+    failed_in_a_row = isDelivered(reply.http_code) ? 0 : failed_in_a_row + 1;
+    if (failed_in_a_row >= restAfterFailures) break;
     if (!isDelivered(reply.http_code) && event.object_id !== null) failed.add(event.object_id);
   }
   return attempts;

@@ -1,6 +1,6 @@
 /** The statements of endpoints' queues: events that wait for their attempts, in their order, and what becomes of them. */
-import { and, asc, eq, isNotNull, isNull, lte, min, type SQL, sql } from "drizzle-orm";
-import type { Tx } from "../../platform/context.ts";
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, min, type SQL, sql } from "drizzle-orm";
+import type { Deps, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
 import { isAmong, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { isHeld, isQueued, isRepeated, webhookEndpoints, webhookEvents } from "./tables.ts";
@@ -37,7 +37,7 @@ export async function lockNext(tx: Tx, endpoint: RowKey, now: Date, limit: numbe
     .from(webhookEvents)
     .where(and(matchQueue(endpoint), isRepeated(webhookEvents), lte(next_attempt_at, now)))
     .orderBy(asc(next_attempt_at))
-    .limit(repeatedShareMax)
+    .limit(Math.min(repeatedShareMax, limit))
     .for("update");
   for (let round = 0; round < roundsMax; round += 1) {
     const queued = await tx
@@ -115,10 +115,35 @@ export async function findNextAt(tx: Tx, endpoint: RowKey, now: Date): Promise<D
   return repeated?.at ?? null;
 }
 
-type Schedule = Partial<Pick<EndpointRow, "due_at" | "lease" | "paused_until">>;
+type Schedule = Partial<
+  Pick<EndpointRow, "due_at" | "lease" | "process_id" | "paused_until" | "failures" | "failing_since">
+>;
 /** Say when an endpoint has its turn, and who has it. The caller holds the endpoint. */
 export async function scheduleEndpoint(tx: Tx, endpoint: RowKey, schedule: Schedule): Promise<void> {
   await tx.update(webhookEndpoints).set(schedule).where(matchKey(webhookEndpoints, endpoint));
+}
+
+/** Let what waits for another attempt have its turn: the receiver answers again. The caller holds the endpoint. */
+export async function scheduleRepeated(tx: Tx, endpoint: RowKey, now: Date): Promise<void> {
+  await tx
+    .update(webhookEvents)
+    .set({ next_attempt_at: now })
+    .where(and(matchQueue(endpoint), isRepeated(webhookEvents), gt(webhookEvents.next_attempt_at, now)));
+}
+
+/** Free the queues that these processes have taken, which are gone (OPS-02). */
+export async function releaseQueues(
+  tx: Tx,
+  { jobs }: Pick<Deps, "jobs">,
+  { process_ids }: { process_ids: readonly string[] },
+): Promise<void> {
+  const { process_id, lease } = webhookEndpoints;
+  const released = await tx
+    .update(webhookEndpoints)
+    .set({ lease: null, process_id: null, due_at: webhookEndpoints.created_at })
+    .where(and(inArray(process_id, [...process_ids]), isNotNull(lease)))
+    .returning({ id: webhookEndpoints.id });
+  if (released.length > 0) jobs.wake(tx, "webhooks.deliver");
 }
 
 /** Let endpoints that got events have their turn, unless a sender has it already and looks for more. */

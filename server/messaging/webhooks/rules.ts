@@ -22,6 +22,37 @@ export function retryDelay(n: number): { least_ms: number; most_ms: number } {
   return { least_ms: most_ms / 2, most_ms };
 }
 
+/** From so many failed attempts in a row on, an endpoint rests between single attempts (WHK-48). */
+export const restAfterFailures = 5;
+const restBaseMs = 5000;
+const restMaxMs = 5 * 60 * 1000;
+/** The bounds of the rest after so many failed attempts in a row, between half and whole; undefined where none is needed. */
+export function planRest(failures: number): { least_ms: number; most_ms: number } | undefined {
+  if (failures < restAfterFailures) return undefined;
+  const most_ms = Math.min(restBaseMs * 2 ** Math.min(failures - restAfterFailures, 30), restMaxMs);
+  return { least_ms: most_ms / 2, most_ms };
+}
+
+/** How many failed attempts in a row there are after these, and since when. */
+export function countFailures(
+  before: { failures: number; failing_since: Date | null },
+  outcomes: readonly boolean[],
+  now: Date,
+): { failures: number; failing_since: Date | null; hasRecovered: boolean } {
+  const last = outcomes.lastIndexOf(true);
+  const failures = (last === -1 ? before.failures : 0) + outcomes.length - 1 - last;
+  const since = last === -1 ? before.failing_since : null;
+  const hasRecovered = last !== -1 && before.failures >= restAfterFailures;
+  return { failures, failing_since: failures === 0 ? null : (since ?? now), hasRecovered };
+}
+
+/** Whether an endpoint is given up by time: no attempt has succeeded for 72 hours, and at least ten have failed (WHK-14). */
+export const isDown = (
+  { failures, failing_since }: { failures: number; failing_since: Date | null },
+  now: Date,
+): boolean =>
+  failures >= attemptsLeast && failing_since !== null && now.getTime() - failing_since.getTime() >= retriedMs;
+
 /** The longest pause that a receiver may ask for. */
 const retryAfterMsMax = 24 * 60 * 60 * 1000;
 const httpDate =

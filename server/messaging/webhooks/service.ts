@@ -118,7 +118,8 @@ export async function updateEndpoints(
     if (body.secret !== undefined) patch.previous_secrets = [];
     if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
     // The pause was asked for by the receiver that was there.
-    if (body.url !== undefined || body.enabled === true) patch.paused_until = null;
+    if (body.url !== undefined || body.enabled === true)
+      Object.assign(patch, { paused_until: null, failures: 0, failing_since: null });
     // What happened while nothing was kept for it is not made up for.
     if (body.enabled === true && !row.enabled && row.off_since === null) patch.since_seq = since_seq;
     if (body.enabled === true) patch.off_since = null;
@@ -140,7 +141,7 @@ async function writeEndpoints(
   for (const { row, patch } of changed) {
     const { enabled, deleted_at, paused_until } = { ...row, ...patch };
     if (!enabled || deleted_at !== null) {
-      if (row.enabled) Object.assign(patch, { due_at: null, lease: null });
+      if (row.enabled) Object.assign(patch, { due_at: null, lease: null, process_id: null });
     } else if (!row.enabled || paused_until !== row.paused_until) {
       // It is found out then whether anything waits. A sender that has the queue finds it out by itself.
       if (row.lease === null) patch.due_at = modified_at;
@@ -234,8 +235,9 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
         ...{ skipped: false, attempts: 0, attempted_at: null, waits: false },
         ...{ next_attempt_at: now, requeued_at: now, round: found.event.round + 1, modified_at: now },
       });
+      // What a person asks for is tried, also while the endpoint rests.
       if (found.endpoint.paused_until)
-        await store.updateEndpoints(tx, [{ row: found.endpoint, patch: { paused_until: null } }]);
+        await store.updateEndpoints(tx, [{ row: found.endpoint, patch: { paused_until: null, failures: 0 } }]);
       await wakeEndpoints(tx, key.organization_id, [found.endpoint.id], now);
       ctx.jobs.wake(tx, "webhooks.deliver");
     });

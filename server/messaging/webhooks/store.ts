@@ -263,7 +263,7 @@ export async function findLatestOutcomes(tx: Tx, { organization_id, id }: RowKey
 export async function disableEndpoint(tx: Tx, key: RowKey, now: Date): Promise<void> {
   await tx
     .update(webhookEndpoints)
-    .set({ enabled: false, off_since: now, due_at: null, lease: null, modified_at: now })
+    .set({ enabled: false, off_since: now, due_at: null, lease: null, process_id: null, modified_at: now })
     .where(matchKey(webhookEndpoints, key));
 }
 

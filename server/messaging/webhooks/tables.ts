@@ -38,8 +38,11 @@ export const webhookEndpoints = pgTable(
     api_version: text().$type<ApiVersion>().notNull(),
     /** Nothing that was emitted up to here is sent: it was before the endpoint existed, or while nothing was kept for it. */
     since_seq: bigint({ mode: "number" }).notNull(),
-    /** Nothing is sent before this time: the receiver asked for it by `Retry-After`. */
+    /** Nothing is sent before this time: the receiver asked for it by `Retry-After`, or the endpoint rests (WHK-48). */
     paused_until: instant(),
+    /** Attempts in a row that failed, of whichever events; and since when. */
+    failures: integer().notNull().default(0),
+    failing_since: instant(),
     /**
      * When the queue of the endpoint is looked at next; null while nothing waits, or nothing may be sent. This one row represents
      * all that waits. A sender that takes the queue moves it ahead of itself.
@@ -47,12 +50,15 @@ export const webhookEndpoints = pgTable(
     due_at: instant(),
     /** The sender that has the queue: an id of its own for each time it is taken. */
     lease: uuid(),
+    /** The process of that sender. When it is gone, another takes the queue at once. */
+    process_id: uuid(),
     /** Since when the endpoint is off and its events are kept for it; null if it is on, or nothing is kept. */
     off_since: instant(),
   },
   (table) => [
     ownedKey(table.id),
     index("webhook_endpoints_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+    index("webhook_endpoints_leased").on(table.process_id).where(sql`${table.lease} is not null`),
     index("webhook_endpoints_off")
       .on(table.organization_id, table.off_since)
       .where(sql`${table.off_since} is not null`),

@@ -1,5 +1,16 @@
 import { sql } from "drizzle-orm";
-import { bigint, bigserial, index, integer, jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import {
+  bigint,
+  bigserial,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from "drizzle-orm/pg-core";
 import { organization } from "../../identity/organizations/tables.ts";
 import { instant, ownedKey } from "./columns.ts";
 
@@ -254,6 +265,8 @@ export const serverProcesses = pgTable("server_processes", {
   role: text().$type<"all" | "api" | "worker">().notNull(),
   started_at: instant().notNull(),
   seen_at: instant().notNull(),
+  /** Whether it had a session of its own when it was last seen. Such a process is gone as soon as the session is. */
+  has_session: boolean().notNull().default(false),
 });
 
 /**

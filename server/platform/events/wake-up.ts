@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import postgres, { type Sql } from "postgres";
 import type { Deps } from "../context.ts";
+import { getSessionName } from "../db/processes.ts";
 import type { Tail } from "./tail.ts";
 
 const channel = "floe_wake_up";
@@ -86,7 +87,7 @@ function openListener(
   };
   const close = async () => (await client?.catch(() => undefined))?.end({ timeout: 1 });
   const open = () => {
-    client = listen(url, handleNotice);
+    client = listen(url, getSessionName(process_id), handleNotice);
     client.catch((error: unknown) => log.warn({ err: error }, "Other servers cannot wake this one."));
   };
   async function check(): Promise<void> {
@@ -117,8 +118,8 @@ function openListener(
 }
 
 /** One connection beside the pool: a pooler between would not pass notifications on. The driver connects again by itself. */
-async function listen(url: string, handleNotice: (payload: string) => void): Promise<Sql> {
-  const connection = { application_name: `floe ${process.pid} streams` };
+async function listen(url: string, name: string, handleNotice: (payload: string) => void): Promise<Sql> {
+  const connection = { application_name: name };
   const client = postgres(url, { max: 1, connection, max_lifetime: null, fetch_types: false, onnotice: () => {} });
   await client.listen(channel, handleNotice);
   return client;

@@ -6,7 +6,7 @@ import type { StoppableWorker } from "./drain.ts";
 import { searchPatience, type Worker } from "./workers.ts";
 
 /** How often each kind of work is looked at. Work that falls due meanwhile starts at most so late. */
-const cycleMs = 6000;
+const cycleMs = 8000;
 /** A statement for each part of the kinds. All of them in one would be too long to be prepared. */
 const partCount = 4;
 /** Workers that look less often go on to look by themselves. */
