@@ -3,6 +3,8 @@ import { promptChoice } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { GroupEntry, OperationEntry } from "../manifest.ts";
+import { placeDetail } from "../ui/questions.ts";
+import { renderDetail } from "../ui/table.ts";
 import { listPickable } from "./show.ts";
 
 /** The largest page that the server answers. */
@@ -28,10 +30,16 @@ export async function pickOne(context: Context, group: GroupEntry, param: string
   };
   if (items.length === 0) throw new Fault("not_found", `there is no ${group.noun} yet`, absent.parts);
   const columns = group.columnsOf?.[listed.name] ?? group.columns;
-  const shown = listPickable(items, columns, (context.io.stdout.columns ?? 80) - 2);
+  const { columns: width = 80, rows = 24 } = context.io.stdout;
+  const shown = listPickable(items, columns, placeDetail(width, rows).list - 2);
+  const paint = context.paint.err();
   return promptChoice(
     context,
     `Which ${group.noun}?`,
-    items.map(({ id }, index) => ({ value: id, label: shown[index] ?? id })),
+    items.map((item, index) => ({
+      value: item.id,
+      label: shown[index] ?? item.id,
+      detail: (room: number) => renderDetail(item, paint, room).trimEnd().split("\n"),
+    })),
   );
 }

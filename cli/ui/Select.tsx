@@ -1,13 +1,10 @@
-import { Box, Text, useInput } from "ink";
-import { useRef, useState } from "react";
-import type { Choice, Outcome } from "./questions.ts";
+import { Box, Text, useInput, useIsScreenReaderEnabled, useStdout } from "ink";
+import { useEffect, useRef, useState } from "react";
+import { type Choice, type Outcome, placeDetail, choiceRows as rows } from "./questions.ts";
 import { inkColors } from "./theme.ts";
 import { applyInput, beginTyping } from "./typing.ts";
 
 type Props = { title: string; choices: Choice[]; done(outcome: Outcome<string>): void };
-
-/** How many choices stand on the screen at once. */
-const rows = 10;
 
 /** A list to pick one from, by arrows or by typing a part of it. */
 export function Select({ title, choices, done }: Props) {
@@ -46,22 +43,69 @@ export function Select({ title, choices, done }: Props) {
 
   const list = filterMatching(shown.typed);
   const first = Math.max(0, Math.min(shown.position - rows + 1, list.length - rows));
-  return (
-    <Box flexDirection="column">
-      <Text bold>
-        {title} <Text color={inkColors.link}>{shown.typed}</Text>
-      </Text>
+  const place = usePlace();
+  // Read aloud with each key, it would drown the name of what is chosen.
+  const isAloud = useIsScreenReaderEnabled();
+  const detail = isAloud ? [] : (list[shown.position]?.detail?.(place.detail) ?? []).slice(0, place.lines);
+  const choosing = (
+    <Box flexDirection="column" {...(place.beside && detail.length > 0 && { width: place.list })}>
       {list.slice(first, first + rows).map((choice, index) => {
         const current = first + index === shown.position;
         return (
-          <Text key={choice.value} {...(current && { color: inkColors.link })}>
+          <Text key={choice.value} wrap="truncate-end" {...(current && { color: inkColors.link })}>
             {current ? "❯ " : "  "}
             {choice.label}
           </Text>
         );
       })}
       {list.length === 0 && <Text dimColor>{"  nothing matches"}</Text>}
+    </Box>
+  );
+  return (
+    <Box flexDirection="column">
+      <Text bold>
+        {title} <Text color={inkColors.link}>{shown.typed}</Text>
+      </Text>
+      <Box flexDirection={place.beside ? "row" : "column"}>
+        {choosing}
+        {detail.length > 0 && (
+          // Ink keeps the room of a border that is taken away, so another place is another element.
+          <Detail key={String(place.beside)} lines={detail} beside={place.beside} width={place.detail} />
+        )}
+      </Box>
       <Text dimColor>↑↓ choose · enter takes it · esc leaves</Text>
+    </Box>
+  );
+}
+
+/** Where the detail stands, also when the terminal gets another size. */
+function usePlace() {
+  const { stdout } = useStdout();
+  const [place, setPlace] = useState(() => placeDetail(stdout.columns ?? 80, stdout.rows ?? 24));
+  useEffect(() => {
+    const follow = (): void => setPlace(placeDetail(stdout.columns ?? 80, stdout.rows ?? 24));
+    stdout.on("resize", follow);
+    return () => void stdout.off("resize", follow);
+  }, [stdout]);
+  return place;
+}
+
+/** What is known of the current choice, set apart from the list by a line. */
+function Detail({ lines, beside, width }: { lines: string[]; beside: boolean; width: number }) {
+  const border = { borderStyle: "single", borderDimColor: true, borderRight: false, borderBottom: false } as const;
+  return (
+    <Box
+      flexDirection="column"
+      {...border}
+      borderTop={!beside}
+      borderLeft={beside}
+      {...(beside && { paddingLeft: 1, width: width + 2 })}
+    >
+      {[...lines.entries()].map(([place, line]) => (
+        <Text key={place} wrap="truncate-end">
+          {line || " "}
+        </Text>
+      ))}
     </Box>
   );
 }

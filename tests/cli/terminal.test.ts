@@ -170,6 +170,64 @@ describe("a form", () => {
   });
 });
 
+describe("a picker shows what is known of the current choice", () => {
+  const rows = ["Alpha", "Beta\u001b[31m"].map((name, index) => ({
+    ...{ id: `0193a000-0000-7000-8000-00000000000${index}`, name, description: `About ${name}` },
+    ...{ created_at: "2026-11-01T10:00:00Z", prices: [], is_archived: false },
+  }));
+  /** The lines of the last frame. */
+  const readFrame = (text: string): string[] => text.slice(text.lastIndexOf("Which product?")).split("\n");
+  const open = async (columns: number, high: number, more: Place = {}) => {
+    answer = () => ({ json: { items: rows, pagination: { total_count: 2, max_page: 1 } } });
+    const here = place({ tty: true, columns, ...more, env: { ...env, ...more.env } });
+    for (const screen of [here.stdout, here.stderr]) screen.rows = high;
+    const ended = run(["products", "get"], here.io, manifest, "1.2.3");
+    await until(() => here.stderr.text.includes("esc leaves"));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const leaveIt = async () => {
+      here.stdin.write(leave);
+      expect(await ended).toBe(2);
+    };
+    return { ...here, ended, leaveIt };
+  };
+
+  test("beside the list where the terminal is wide, and it follows the arrows", async () => {
+    const here = await open(120, 30);
+    expect(readFrame(here.stderr.text).find((line) => line.includes("❯ Alpha"))).toMatch(/│ name +Alpha$/);
+    here.stdin.write("\u001b[B");
+    await until(() => readFrame(here.stderr.text).some((line) => line.includes("About Beta")));
+    const frame = readFrame(here.stderr.text);
+    expect(frame.join("\n")).not.toContain("\u001b[31m");
+    expect(frame.filter((line) => line.length > 130)).toEqual([]);
+    await here.leaveIt();
+  });
+
+  test("below the list where it is narrow, and nowhere where there is no room or it is read aloud", async () => {
+    const below = await open(80, 30);
+    const frame = readFrame(below.stderr.text);
+    expect(frame.findIndex((line) => /^name +Alpha/.test(line))).toBeGreaterThan(
+      frame.findIndex((line) => line.includes("Beta")),
+    );
+    await below.leaveIt();
+    for (const [columns, high] of [
+      [80, 15],
+      [39, 40],
+    ] as const) {
+      const none = await open(columns, high);
+      expect(none.stderr.text).not.toContain("About Alpha");
+      await none.leaveIt();
+    }
+  });
+
+  test("a terminal that gets another size shows it at its new place", async () => {
+    const here = await open(80, 30);
+    for (const screen of [here.stdout, here.stderr]) screen.columns = 120;
+    here.stderr.emit("resize");
+    await until(() => readFrame(here.stderr.text).some((line) => /│ name +Alpha/.test(line)));
+    await here.leaveIt();
+  });
+});
+
 test("a question after a picker is waited for, and names what was picked", async () => {
   answer = ({ method }) => ({
     json:
