@@ -8,6 +8,19 @@ const barWidth = 24;
 /** In a pipe, a line for each tenth. */
 const lineSteps = 10;
 
+/** Sooner than this, how fast it is would be a guess, and nobody waits for it. */
+const rateAfterMs = 1000;
+
+/** How long something still takes, to the unit that a person plans by. */
+export function formatRemaining(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  if (seconds < 60) return `${seconds} s left`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min left`;
+  const rest = minutes % 60;
+  return `${Math.floor(minutes / 60)} h${rest > 0 ? ` ${rest} min` : ""} left`;
+}
+
 type Phase = {
   /** Begin to count, from nothing or from so many; `what` is said beside the bar. */
   start(what: string, from?: number): void;
@@ -17,14 +30,31 @@ type Phase = {
   end(): void;
 };
 
-/** Show the progress of `name`, which is over at `total` bytes (or what `say` makes of them), through one or several phases. */
-export function showProgress(context: Context, name: string, total: number, say = formatBytes): Phase {
+/**
+ * Show the progress of `name`, which is over at `total` bytes (or what `say` makes of them), through one or several phases. A `say`
+ * that takes no number counts nothing whose rate would tell a person anything.
+ */
+export function showProgress(
+  context: Context,
+  name: string,
+  total: number,
+  say: (count: number) => string = formatBytes,
+): Phase {
   const { isTTY, columns = 80 } = context.io.stderr;
   let phase = "";
   let shown = name;
   let done = 0;
   let steps = 0;
-  const computeDistance = (): string => `${Math.floor((done / total) * 100)} % of ${say(total)}`;
+  let first = 0;
+  let started_at = performance.now();
+  const formatRate = (): string => {
+    const ms = performance.now() - started_at;
+    const rate = (done - first) / ms;
+    if (ms < rateAfterMs || rate <= 0 || done >= total) return "";
+    const speed = say.length > 0 ? [`${say(Math.round(rate * 1000))}/s`] : [];
+    return `, ${[...speed, formatRemaining((total - done) / rate)].join(", ")}`;
+  };
+  const computeDistance = (): string => `${Math.floor((done / total) * 100)} % of ${say(total)}${formatRate()}`;
   const draw = (): void => {
     const filled = Math.floor((done / total) * barWidth);
     const bar = "█".repeat(filled) + "░".repeat(barWidth - filled);
@@ -36,6 +66,7 @@ export function showProgress(context: Context, name: string, total: number, say 
   return {
     start(what, from = 0) {
       [phase, done, steps] = [what && `${what} `, from, 0];
+      [first, started_at] = [from, performance.now()];
       if (isTTY) draw();
     },
     add(more, note = name) {
