@@ -3,7 +3,7 @@ import { promptChoice } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { GroupEntry, OperationEntry } from "../manifest.ts";
-import { placeDetail } from "../ui/questions.ts";
+import { arrangeDetail } from "../ui/questions.ts";
 import { renderDetail } from "../ui/table.ts";
 import { listPickable } from "./show.ts";
 
@@ -31,8 +31,8 @@ export async function pickOne(context: Context, group: GroupEntry, param: string
   if (items.length === 0) throw new Fault("not_found", `there is no ${group.noun} yet`, absent.parts);
   const columns = group.columnsOf?.[listed.name] ?? group.columns;
   const { columns: width = 80, rows = 24 } = context.io.stdout;
-  const shown = listPickable(items, columns, placeDetail(width, rows).list - 2);
-  const paint = context.paint.err();
+  const shown = listPickable(items, columns, arrangeDetail(width, rows).list - 2);
+  const paint = { ...context.paint.err(), linkTo: (text: string) => text };
   return promptChoice(
     context,
     `Which ${group.noun}?`,

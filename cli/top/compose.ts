@@ -4,12 +4,12 @@ import { formatMoney } from "../../shared/money.ts";
 import type { Wire } from "../../shared/request.ts";
 import { drawSparkline } from "../ui/metrics.ts";
 import { formatRelativeTime, formatUnits, getWidth, truncateCell } from "../ui/table.ts";
-import { type Paint, removeControls } from "../ui/theme.ts";
+import { type Paint, removeControls, type Tone } from "../ui/theme.ts";
 
 export type Look = Wire<Overview>;
 /** What a line leads to: a detail of the API, and a page of the server. */
 export type Target = { group: "orders" | "payments" | "webhooks"; id: string; page: string };
-type Part = string | [text: string, tone: keyof Paint];
+type Part = string | [text: string, tone: Tone];
 export type Line = {
   parts: Part[];
   target?: Target;
@@ -125,7 +125,7 @@ function composeAttention(look: Look, now: number): Line[] {
   return all.length > 0 ? all : [{ parts: [["Nothing needs attention.", "good"]] }];
 }
 
-const orderTones: Record<string, keyof Paint> = { paid: "good", pending: "warn" };
+const orderTones: Record<string, Tone> = { paid: "good", pending: "warn" };
 
 function composeOrders({ orders }: Look, seen: ReadonlySet<string>, now: number): Line[] {
   if (!orders) return [{ parts: [["Orders need the scope orders:read.", "dim"]] }];

@@ -1,6 +1,6 @@
 import { Box, Text, useInput, useIsScreenReaderEnabled, useStdout } from "ink";
 import { useEffect, useRef, useState } from "react";
-import { type Choice, type Outcome, placeDetail, choiceRows as rows } from "./questions.ts";
+import { arrangeDetail, type Choice, type Outcome, choiceRows as rows } from "./questions.ts";
 import { inkColors } from "./theme.ts";
 import { applyInput, beginTyping } from "./typing.ts";
 
@@ -81,9 +81,9 @@ export function Select({ title, choices, done }: Props) {
 /** Where the detail stands, also when the terminal gets another size. */
 function usePlace() {
   const { stdout } = useStdout();
-  const [place, setPlace] = useState(() => placeDetail(stdout.columns ?? 80, stdout.rows ?? 24));
+  const [place, setPlace] = useState(() => arrangeDetail(stdout.columns ?? 80, stdout.rows ?? 24));
   useEffect(() => {
-    const follow = (): void => setPlace(placeDetail(stdout.columns ?? 80, stdout.rows ?? 24));
+    const follow = (): void => setPlace(arrangeDetail(stdout.columns ?? 80, stdout.rows ?? 24));
     stdout.on("resize", follow);
     return () => void stdout.off("resize", follow);
   }, [stdout]);

@@ -20,7 +20,7 @@ export const choiceRows = 10;
 const [widthBeside, leastWidth, leastDetailRows, otherRows] = [100, 40, 4, 4];
 
 /** Where a terminal has room for the detail of a choice: beside the list, below it, or nowhere; and how much of it. */
-export function placeDetail(
+export function arrangeDetail(
   columns: number,
   rows: number,
 ): { list: number; detail: number; lines: number; beside: boolean } {

@@ -1,6 +1,6 @@
 /** A table and a list of fields as text. Not Ink: a frame of it takes three times as long, and clears the terminal when it is higher than the window. */
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
-import { type Paint, removeControls } from "./theme.ts";
+import { isAddress, type Paint, removeControls } from "./theme.ts";
 
 type Row = Record<string, unknown>;
 
@@ -276,12 +276,19 @@ export function renderTable(
     parsed.map(({ title: text }) => text),
     paint.dim,
   );
-  const body = cells.map((texts) => renderLine(texts, (text, index) => paintCell(text, parsed[index]?.kind, paint)));
+  const body = cells.map((texts, line) =>
+    renderLine(texts, (text, index) => {
+      const { path = "", kind } = parsed[index] ?? {};
+      return paintCell(text, kind, paint, getIn(rows[line], path));
+    }),
+  );
   return `${[head, ...body].join("\n")}\n`;
 }
 
 /** A cell as its kind is painted. */
-function paintCell(text: string, kind: string | undefined, paint: Paint): string {
+function paintCell(text: string, kind: string | undefined, paint: Paint, value: unknown): string {
+  // An address that was cut still leads to all of it; what fills the column is no part of the link.
+  if (isAddress(value)) return text.replace(/^\S+/, (shown) => paint.linkTo(shown, value));
   if (kind === "id" || kind === "key") return paint.dim(text);
   if (kind === "name") return paint.strong(text);
   const tone = kind === "state" ? tones[text.trim()] : undefined;
@@ -307,7 +314,7 @@ export function renderFields(row: unknown, columns: string[], paint: Paint, term
   const lines = columns.flatMap((column): [string, string][] => {
     const [path = "", kind] = column.split(":");
     const text = formatHuman(getIn(row, path), kind, row, now);
-    return text === "" ? [] : [[formatTitle(path).toLowerCase(), paintCell(text, kind, paint)]];
+    return text === "" ? [] : [[formatTitle(path).toLowerCase(), paintCell(text, kind, paint, getIn(row, path))]];
   });
   return renderColumns(lines, paint, terminal);
 }
@@ -361,7 +368,7 @@ export function renderDetail(row: unknown, paint: Paint, terminal: number): stri
       key === "prices" ? "price" : /(^|_)amount$/.test(key) ? "money" : key === "status" ? "state" : undefined;
     const text = isRow(inner) ? findNamedWithin(inner) : formatHuman(inner, kind, row);
     const named = getRank(key) === 0 && key === "name" ? "name" : /(^|_)id$/.test(key) ? "id" : kind;
-    if (text !== "") lines.push([key, paintCell(text, named, paint)]);
+    if (text !== "") lines.push([key, paintCell(text, named, paint, inner)]);
   }
   lines.sort(([a], [b]) => getRank(a) - getRank(b));
   const words = lines.map(([key, text]): [string, string] => [key.replace(/^is_/, "").replaceAll("_", " "), text]);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { renderDetail, renderTable } from "../../cli/ui/table.ts";
 import { createPaint } from "../../cli/ui/theme.ts";
+import { floe, standIn } from "./support.ts";
 
 const paint = createPaint({ NO_COLOR: "1" }, undefined, {});
 const id = "0193a000-0000-7000-8000-000000000001";
@@ -133,5 +134,63 @@ describe("a table", () => {
       "paid        $9.00",
       "paid    $1,234.56",
     ]);
+  });
+});
+
+describe("addresses", () => {
+  const linkStart = "\u001b]8;;";
+  const linkEnd = "\u001b\\";
+  const address = "https://hooks.example.com/a/long/address/of/a/receiver?with=parameters";
+  const linking = createPaint({ NO_COLOR: "1", TERM: "xterm-kitty" }, undefined, { isTTY: true });
+
+  test("are links to all of them where they are cut, and the column keeps its width", () => {
+    const rows = [
+      { url: address, name: "Main" },
+      { url: "https://b.example", name: "Other" },
+    ];
+    const [head, first, second] = renderTable(rows, ["url", "name:name"], linking, 30).split("\n");
+    expect(first).toBe(`${linkStart}${address}${linkEnd}https://hooks.example.…${linkStart}${linkEnd}  Main`);
+    expect(second).toBe(`${linkStart}https://b.example${linkEnd}https://b.example${linkStart}${linkEnd}        Other`);
+    expect(head?.indexOf("NAME")).toBe(25);
+    expect(renderDetail({ url: address }, linking, 120)).toBe(
+      `url  ${linkStart}${address}${linkEnd}${address}${linkStart}${linkEnd}\n`,
+    );
+  });
+
+  test.each([
+    ["javascript:alert(1)"],
+    [`https://a.example/${linkEnd}${linkStart}https://evil.example${linkEnd}`],
+    ["https://a.example/\u0007evil"],
+    [`https://a.example/${"a".repeat(3000)}`],
+  ])("that are none, or would end the link, are text: %j", (url) => {
+    expect(renderDetail({ url }, linking, 120)).not.toContain(linkStart);
+  });
+
+  test.each([
+    [true, { TERM_PROGRAM: "iTerm.app" }],
+    [true, { VTE_VERSION: "7200" }],
+    [true, { TMUX: "/tmp/t", TERM_PROGRAM: "tmux", TERM_PROGRAM_VERSION: "3.4" }],
+    [true, { FORCE_HYPERLINK: "1", TERM: "dumb" }],
+    [false, { TMUX: "/tmp/t", TERM_PROGRAM: "tmux", TERM_PROGRAM_VERSION: "3.3a", VTE_VERSION: "7200" }],
+    [false, { VTE_VERSION: "5001" }],
+    [false, { TERM: "xterm-256color" }],
+    [false, { TERM: "dumb", WT_SESSION: "1" }],
+    [false, { WT_SESSION: "1", CI: "true" }],
+    [false, { WT_SESSION: "1", FORCE_HYPERLINK: "0" }],
+  ])("are links on a terminal: %s in %j", (isLink, env) => {
+    const text = renderDetail({ url: address }, createPaint(env, undefined, { isTTY: true }), 120);
+    expect(text.includes(linkStart)).toBe(isLink);
+  });
+
+  test("are text in a pipe, and in a program that leafs through them", async () => {
+    expect(renderDetail({ url: address }, createPaint({ WT_SESSION: "1" }, undefined, {}), 120)).not.toContain(
+      linkStart,
+    );
+    const items = Array.from({ length: 60 }, () => ({ id, url: address, events: [], enabled: true }));
+    const server = await standIn(() => ({ json: { items, pagination: { total_count: 60, max_page: 1 } } }));
+    const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k", WT_SESSION: "1", NO_COLOR: "1" };
+    const { leafed } = await floe(["webhooks", "list"], { tty: true, env });
+    expect(leafed[0]?.text).toContain("https://hooks.example.com");
+    expect(leafed[0]?.text).not.toContain("\u001b");
   });
 });
