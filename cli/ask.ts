@@ -30,7 +30,7 @@ export async function promptChoice(context: Context, title: string, choices: Cho
 
 /** Wait for something, with a turning wheel where somebody watches. */
 export async function wait<T>(context: Context, label: string, work: () => Promise<T>): Promise<T> {
-  if (!context.interactive) {
+  if (!context.interactive || context.globals.quiet) {
     context.say(`${label} …\n`);
     return work();
   }

@@ -56,8 +56,10 @@ export type Context = {
   print(text: string): void;
   /** The same, of a command that ends with it: more than the terminal shows at once is leafed through. */
   page(text: string): void;
-  /** Talk, to stderr. */
+  /** Talk, to stderr; nothing with `--quiet`. */
   say(text: string): void;
+  /** What a person needs to go on, to stderr, also with `--quiet`. */
+  tell(text: string): void;
   debug(text: string): void;
   /** Colours for stdout, and for stderr. */
   paint: { out(): Paint; err(): Paint };

@@ -13,7 +13,7 @@ export async function runCommandLine(argv: string[], version: string): Promise<v
   }
   const io = processIo();
   const code = await run(argv, io, openManifest(join(import.meta.dirname, "manifest")), version);
-  if (argv[0] !== "__complete") await showUpdateNotice(io, version);
+  if (argv[0] !== "__complete" && !argv.includes("--quiet")) await showUpdateNotice(io, version);
   // Everything is written by now. Taking the process down part by part would take a tenth of the time of a short command.
   process.exit(code);
 }

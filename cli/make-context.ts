@@ -6,7 +6,7 @@ import { type Io, isInteractive } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
 import { type Globals, readSettings, type Settings } from "./settings.ts";
 import { insertCommands } from "./suggestions.ts";
-import { createPaint } from "./ui/theme.ts";
+import { createPaint, stripLinks } from "./ui/theme.ts";
 
 /** A fault of this context names its place: one command may have several, as `floe promote` has. */
 const matchPlace = <T>(place: Globals, work: Promise<T>): Promise<T> =>
@@ -81,9 +81,12 @@ export function makeContext(
     },
     print: (text) => write("stdout", filter(text, context.now())),
     page: (text) => loadPage(filter(text, context.now())),
-    say: (text) => write("stderr", insertCommands(text, globals, context.paint.err().link)),
+    say: (text) => {
+      if (!globals.quiet) context.tell(text);
+    },
+    tell: (text) => write("stderr", insertCommands(text, globals, context.paint.err().link)),
     debug: (text) => {
-      if (globals.debug || io.env.FLOE_DEBUG) context.say(`${text}\n`);
+      if (globals.debug || io.env.FLOE_DEBUG) context.tell(`${text}\n`);
     },
     paint: {
       out: () => createPaint(io.env, globals.color, io.stdout),
@@ -94,7 +97,7 @@ export function makeContext(
     const pager = getPager(io, globals);
     const texts = held.splice(0);
     const [first, ...more] = texts;
-    const isSeen = first && pager ? await io.leaf(pager, first.text) : false;
+    const isSeen = first && pager ? await io.leaf(pager, stripLinks(first.text)) : false;
     for (const { to, text } of isSeen ? more : texts) io[to].write(text);
   };
   return Object.assign(context, { end });

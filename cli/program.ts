@@ -40,6 +40,7 @@ export const createGlobalOptions = (): Option[] => [
   new Option("--color <when>", "colour").choices(["auto", "always", "never"]),
   new Option("--timeout <seconds>", "how long a request may take (30)").argParser(formatSeconds),
   new Option("--no-pager", "long output straight to the terminal (FLOE_PAGER, PAGER)"),
+  new Option("--quiet", "nothing but data: ids in place of tables, no talk on stderr"),
   new Option("--debug", "say each request on stderr"),
 ];
 const takesValue = new Set([
@@ -70,7 +71,7 @@ function formatWords(argv: string[]): string[] {
 }
 
 const getGlobals = (command: Command): Globals => {
-  const { server, org, profile, apiKeyFile, json, jq, template, color, timeout, pager, debug, agent } =
+  const { server, org, profile, apiKeyFile, json, jq, template, color, timeout, pager, quiet, debug, agent } =
     command.optsWithGlobals<Globals>();
   return {
     ...(server !== undefined && { server }),
@@ -83,6 +84,7 @@ const getGlobals = (command: Command): Globals => {
     ...(pager === false && { pager }),
     ...(color !== undefined && { color }),
     ...(timeout !== undefined && { timeout }),
+    ...(quiet !== undefined && { quiet }),
     ...(debug !== undefined && { debug }),
     ...(agent !== undefined && { agent }),
   };

@@ -36,6 +36,7 @@ export type Globals = {
   pager?: false;
   color?: string;
   timeout?: number;
+  quiet?: boolean;
   debug?: boolean;
   agent?: string;
 };

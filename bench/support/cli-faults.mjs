@@ -11,11 +11,52 @@ const programs = "cli/find-program.ts";
 const updating = ["tests/cli/update.test.ts"];
 const notice = "cli/update/notice.ts";
 
+const quiet = ["tests/cli/quiet.test.ts"];
+const show = "cli/resource/show.ts";
 const watching = ["tests/cli/watch.test.ts"];
 const watch = "cli/resource/watch.ts";
 
 /** Faults of what the command line keeps to. */
 export const cliFaults = {
+  links: [
+    [
+      "link-ends-itself",
+      "cli/ui/theme.ts",
+      "[\\x21-\\x7e]+$/.test(text)",
+      ".+$/.test(text)",
+      "tests/cli/table.test.ts",
+    ],
+    ["link-in-pipe", "cli/ui/theme.ts", "!stream.isTTY || TERM", "TERM", "tests/cli/table.test.ts"],
+    ["link-in-pager", "cli/make-context.ts", "stripLinks(first.text)", "first.text", "tests/cli/table.test.ts"],
+  ],
+  quiet: [
+    ["quiet-talks", "cli/make-context.ts", "if (!globals.quiet) context.tell", "if (globals) context.tell", ...quiet],
+    ["quiet-secret", show, "[token, id, name, role]", "[id, token, name, role]", ...quiet],
+    [
+      "quiet-over-json",
+      show,
+      "quiet === true && !agent && [json, jq, template].every",
+      "quiet === true && [json, jq, template].some",
+      ...quiet,
+    ],
+    ["quiet-steers", show, "removeControls(found)", "found", ...quiet],
+    ["quiet-as-json", watch, "context.json && !isQuiet(context)", "context.json", ...quiet],
+  ],
+  picking: [
+    ["detail-stays", "cli/ui/Select.tsx", 'stdout.on("resize", follow);', "", "tests/cli/terminal.test.ts"],
+    ["detail-everywhere", "cli/ui/questions.ts", "lines: fits ? lines : 0", "lines: 10", "tests/cli/terminal.test.ts"],
+    [
+      "detail-of-first",
+      "cli/ui/Select.tsx",
+      "list[shown.position]?.detail",
+      "list[0]?.detail",
+      "tests/cli/terminal.test.ts",
+    ],
+  ],
+  progress: [
+    ["rate-of-resumed", "cli/ui/progress.ts", "(done - first) / ms", "done / ms", "tests/cli/progress.test.ts"],
+    ["rate-at-once", "cli/ui/progress.ts", "ms < rateAfterMs || ", "", "tests/cli/progress.test.ts"],
+  ],
   ...ciFaults,
   watching: [
     ["asked-too-soon", watch, "Math.max(usual, asked, ", "Math.max(usual, ", ...watching],

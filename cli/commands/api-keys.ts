@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
 import { addReading } from "../reading.ts";
-import { checkAskedFields, showList, showOne } from "../resource/show.ts";
+import { checkAskedFields, isQuiet, showList, showOne } from "../resource/show.ts";
 
 type CreateOptions = {
   name?: string;
@@ -151,7 +151,8 @@ async function listKeys(context: Context, { personal }: { personal?: boolean }):
 
 function showKey(context: Context, made: Key, asked: string[] | undefined): void {
   context.say("Keep the key now: it is not shown again.\n");
-  if (context.json) showOne(context, writeWireCase(made), asked);
+  // The key is told this once: it is what there is to have, also with --quiet.
+  if (context.json && !isQuiet(context)) showOne(context, writeWireCase(made), asked);
   else context.print(`${made.key ?? ""}\n`);
 }
 

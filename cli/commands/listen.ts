@@ -81,7 +81,7 @@ async function listen(context: Context, options: Options): Promise<void> {
     }
     if (said.secret && said.secret !== secret) {
       secret = said.secret;
-      context.say(`Signing secret: ${paint.strong(removeControls(secret))}\n`);
+      context.tell(`Signing secret: ${paint.strong(removeControls(secret))}\n`);
     }
     // Where the stream begins; with it, what happens before the first delivery is not lost either.
     if (cursor === undefined) settle(event.id);

@@ -99,11 +99,11 @@ const getPage = (code: Code): string => code.verification_uri_complete ?? code.v
 
 function printCode(context: Context, code: Code): void {
   const paint = context.paint.err();
-  context.say(
-    `Open   ${paint.link(removeControls(getPage(code)))}\nCode   ${paint.strong(removeControls(formatCode(code.user_code)))}\n`,
+  context.tell(
+    `Open   ${paint.linkTo(paint.link(removeControls(getPage(code))), getPage(code))}\nCode   ${paint.strong(removeControls(formatCode(code.user_code)))}\n`,
   );
   if (code.confirmation_number)
-    context.say(`Enter ${paint.strong(removeControls(code.confirmation_number))} in the browser. There is one try.\n`);
+    context.tell(`Enter ${paint.strong(removeControls(code.confirmation_number))} in the browser. There is one try.\n`);
 }
 
 /** Keep what has begun for `--finish`, and say how to go on. What redeems the code is shown to nobody. */

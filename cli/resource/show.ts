@@ -49,6 +49,18 @@ export const pick = (value: unknown, fields: string[]): unknown =>
 
 const writeJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
+/** What `--quiet` shows of a thing: what the server tells only once, else its id, or by what else it is called. */
+function findQuiet(row: unknown): string | undefined {
+  const { token, id, name, role } = (typeof row === "object" && row !== null ? row : {}) as Row;
+  const found = [token, id, name, role].find((one): one is string => typeof one === "string" && one !== "");
+  return found && `${removeControls(found)}\n`;
+}
+
+/** Whether ids stand for answers: with `--quiet`, unless it is said what is shown of them. */
+export function isQuiet({ globals: { quiet, json, jq, template }, agent }: Context): boolean {
+  return quiet === true && !agent && [json, jq, template].every((one) => one === undefined);
+}
+
 /** Show rows. */
 export function showList(
   context: Context,
@@ -57,7 +69,9 @@ export function showList(
   fields?: string[],
   none = "There are none.\n",
 ): void {
-  if (context.json) context.page(writeJson(fields ? rows.map((row) => pick(row, fields)) : rows));
+  const quiet = isQuiet(context) ? rows.map(findQuiet) : [undefined];
+  if (quiet.every((one) => one !== undefined)) context.page(quiet.join(""));
+  else if (context.json) context.page(writeJson(fields ? rows.map((row) => pick(row, fields)) : rows));
   else if (rows.length === 0) context.say(none);
   else context.page(renderTable(rows, columns, context.paint.out(), context.io.stdout.columns ?? 80, context.now()));
 }
@@ -97,7 +111,9 @@ function renderTree({ steps, currency }: Tree, width: number): string {
 /** Show one object. */
 export function showOne(context: Context, row: unknown, fields?: string[]): void {
   const tree = isTree(row) ? row : readCharges(row);
-  if (context.json) context.page(writeJson(fields ? pick(row, fields) : row));
+  const quiet = isQuiet(context) ? findQuiet(row) : undefined;
+  if (quiet !== undefined) context.print(quiet);
+  else if (context.json) context.page(writeJson(fields ? pick(row, fields) : row));
   else if (tree) context.page(renderTree(tree, context.io.stdout.columns ?? 80));
   else context.page(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
 }
@@ -119,7 +135,7 @@ type Written = { verb: string; noun: string; columns: string[]; next?: string | 
 export function showWritten(context: Context, row: unknown, written: Written, fields?: string[]): void {
   const { verb, noun, columns, next } = written;
   const past = done[verb];
-  if (context.json || past === undefined) {
+  if (context.json || past === undefined || isQuiet(context)) {
     showOne(context, row, fields);
     return;
   }

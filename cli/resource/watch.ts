@@ -2,7 +2,8 @@
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
-import { removeControls } from "../ui/theme.ts";
+import { removeControls, stripLinks } from "../ui/theme.ts";
+import { isQuiet } from "./show.ts";
 
 /** So often the server is asked where nobody said how often, and so often when nothing has changed for a while. */
 const [standard_ms, idle_ms, idle_after_ms] = [5_000, 30_000, 300_000];
@@ -93,7 +94,7 @@ const joinLines = (answer: string): string => `${JSON.stringify(JSON.parse(answe
 
 /** What a terminal of so many rows shows. A frame as high as the terminal would be drawn by clearing it each time. */
 function truncateRows({ answer, said }: Written, rows: number): string[] {
-  const lines = [...answer.trimEnd().split("\n"), ...said.trimEnd().split("\n").map(removeControls)];
+  const lines = [...stripLinks(answer).trimEnd().split("\n"), ...said.trimEnd().split("\n").map(removeControls)];
   const room = Math.max(1, rows - 3);
   return lines.length > room ? [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more lines`] : lines;
 }
@@ -127,7 +128,8 @@ export async function watch(
   if (context.json || !context.interactive || !stdout.rows) {
     let before: Written | undefined;
     await runUntilEnd(looks, every_ms, signal, (written) => {
-      if (written.answer !== before?.answer) context.print(context.json ? joinLines(written.answer) : written.answer);
+      if (written.answer !== before?.answer)
+        context.print(context.json && !isQuiet(context) ? joinLines(written.answer) : written.answer);
       if (written.said !== before?.said) context.say(written.said);
       before = written;
     });

@@ -86,6 +86,8 @@ const findings: [example: RegExp, code: number][] = [
   [/^floe doctor .*--(go-live|mail)/, 1],
   [/^floe plan --exit-code/, 10],
 ];
+/** Commands that this store can run but once. */
+const once = new Set(["orgs create", "customers erase", "alias delete"]);
 /** The answer of a command that is not the one of its operation. */
 const otherAnswer = / -o /;
 
@@ -173,6 +175,38 @@ function findFault(line: string, { path }: CommandDescription, out: string): unk
   return check(JSON.parse(out)) ? undefined : check.errors;
 }
 
+/** Bring about what an example needs; answers what its words stand for. */
+async function prepare(example: string, command: CommandDescription): Promise<Record<string, string>> {
+  const words = await preparePeople(command.path);
+  writeExampleFiles(place);
+  if (command.path === "init") rmSync("floe.yaml");
+  for (const [pattern, line] of before) if (pattern.test(example)) await run(store.substitute(line, words));
+  return words;
+}
+
+/** The things in an answer; none of what is no JSON document, such as a table of exported rows. */
+function listAnswered(json: string): unknown[] {
+  try {
+    return [JSON.parse(json) as unknown].flat();
+  } catch {
+    return [];
+  }
+}
+
+/** What is wrong with the same command under --quiet: it says nothing, and shows ids where the answer has some. */
+async function findQuietFault(example: string, command: CommandDescription, json: string) {
+  const line = adapt(example, command, await prepare(example, command)).replace(/ --json$/, "");
+  const quiet = { ...env, FLOE_DEBUG: undefined };
+  const { code, out, err } = await floe([...splitWords(line).slice(1), "--quiet"], { env: quiet }, whole);
+  if (code !== 0) return `${line} --quiet\n${code} ${err}`;
+  if (err !== "") return `${line} --quiet\nsays: ${err}`;
+  const answered = listAnswered(json);
+  const isThing = (one: unknown): boolean =>
+    typeof one === "object" && one !== null && "id" in one && !("token" in one);
+  if (answered.length === 0 || !answered.every(isThing) || / --(dry-run|output)\b| -o /.test(line)) return undefined;
+  return /^(\S+\n)+$/.test(out) ? undefined : `${line} --quiet\nshows: ${out.slice(0, 200)}`;
+}
+
 /** Put the store back as it was. */
 async function restore(): Promise<void> {
   writeFileSync(join(place, "config.json"), JSON.stringify(config));
@@ -182,14 +216,10 @@ async function restore(): Promise<void> {
 }
 
 async function runExample(example: string, command: CommandDescription): Promise<string | undefined> {
-  const words = await preparePeople(command.path);
-  const line = adapt(example, command, words);
   // What a shell does with commands is no matter of theirs.
-  if (/[|&$<]/.test(line) || unsupported.test(line)) return undefined;
-  writeExampleFiles(place);
-  if (command.path === "init") rmSync("floe.yaml");
-  const first = before.filter(([pattern]) => pattern.test(example));
-  for (const [, line] of first) await run(store.substitute(line, words));
+  if (/[|&$<]/.test(adapt(example, command, {})) || unsupported.test(example)) return undefined;
+  const line = adapt(example, command, await prepare(example, command));
+  const isPrepared = before.some(([pattern]) => pattern.test(example));
   const { code, out, err } = await floe(splitWords(line).slice(1), { env }, whole);
   const requests = listRequests(err);
   const titles = requests.flatMap(({ method, path }) =>
@@ -198,7 +228,14 @@ async function runExample(example: string, command: CommandDescription): Promise
   const known = called.get(command.path) ?? new Set();
   for (const title of titles) known.add(title);
   called.set(command.path, known);
-  if (first.length > 0 || requests.some(({ method }) => method !== "GET")) await restore();
+  const isChanged = isPrepared || requests.some(({ method }) => method !== "GET");
+  if (isChanged) await restore();
+  // Once for each command: what follows from an example is the same for all of them.
+  if (code === 0 && line.endsWith(" --json") && example === command.examples[0]) {
+    const noisy = once.has(command.path) ? undefined : await findQuietFault(example, command, out);
+    if (isChanged) await restore();
+    if (noisy) return noisy;
+  }
   const wanted = findings.find(([pattern]) => pattern.test(example))?.[1] ?? 0;
   const fault = code === wanted ? findFault(line, command, out) : `${code} ${err}`;
   return fault === undefined ? undefined : `${line}\n${typeof fault === "string" ? fault : JSON.stringify(fault)}`;

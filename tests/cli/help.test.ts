@@ -57,6 +57,7 @@ describe("the help of a command", () => {
       "--no-pager",
       "--color",
       "--timeout",
+      "--quiet",
       "--debug",
     ];
     for (const argv of [["products", "list"], ["plan"], ["login"], ["files", "upload"]]) {
