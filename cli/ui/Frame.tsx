@@ -3,14 +3,15 @@ import { useEffect, useState } from "react";
 
 /** Hands over the lines that are shown from now on. */
 export type Frames = (show: (lines: string[]) => void) => void;
-type Props = { frames: Frames; hint: string; stop(): void };
+type Props = { frames: Frames; hint: string; stop(how: "left" | "interrupted"): void };
 
 /** Lines that are drawn anew as they change, until somebody has seen enough. */
 export function Frame({ frames, hint, stop }: Props) {
   const [lines, setLines] = useState<string[]>([]);
   useEffect(() => frames(setLines), [frames]);
   useInput((input, key) => {
-    if (input === "q" || key.escape || (key.ctrl && input === "c")) stop();
+    if (key.ctrl && input === "c") stop("interrupted");
+    else if (input === "q" || key.escape) stop("left");
   });
   return (
     <Box flexDirection="column">

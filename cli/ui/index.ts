@@ -92,7 +92,7 @@ export const drawFrames = (
           (error: unknown) => done({ value: { error } }),
         );
       };
-      return createElement(Frame, { frames: listFrames, hint, stop: () => done("left") });
+      return createElement(Frame, { frames: listFrames, hint, stop: done });
     },
     { stays: true },
   );

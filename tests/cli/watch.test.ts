@@ -107,6 +107,11 @@ test("on a terminal it draws the table again, no higher than the terminal, until
   expect(here.stderr.text.split("Pro").length - 1).toBeLessThan(38);
   here.stdin.write("q");
   expect(await here.ended).toBe(0);
+  const other = begin(["products", "list", "--watch"], { tty: true, env });
+  await until(() => other.stderr.text.includes("q ends it"));
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  other.stdin.write("\u0003");
+  expect(await other.ended).toBe(130);
 });
 
 test("a server that cannot be reached for a while is said, and does not end it; a first failure and a refusal do", async () => {
