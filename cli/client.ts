@@ -60,7 +60,7 @@ const isBeyondAsking = (error: unknown): boolean => typeof error === "string" &&
 function readRetryAfter({ headers }: HttpAnswer): number | undefined {
   const text = headers["retry-after"]?.trim();
   if (!text) return undefined;
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
