@@ -39,7 +39,7 @@ export async function pickOne(context: Context, group: GroupEntry, param: string
     items.map((item, index) => ({
       value: item.id,
       label: shown[index] ?? item.id,
-      detail: (room: number) => renderDetail(item, paint, room).trimEnd().split("\n"),
+      detail: (room: number) => renderDetail(item, paint, room, context.now()).trimEnd().split("\n"),
     })),
   );
 }

@@ -115,7 +115,7 @@ export function showOne(context: Context, row: unknown, fields?: string[]): void
   if (quiet !== undefined) context.print(quiet);
   else if (context.json) context.page(writeJson(fields ? pick(row, fields) : row));
   else if (tree) context.page(renderTree(tree, context.io.stdout.columns ?? 80));
-  else context.page(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80));
+  else context.page(renderDetail(row, context.paint.out(), context.io.stdout.columns ?? 80, context.now()));
 }
 
 /** What a write is called when it is done. */

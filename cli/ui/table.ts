@@ -338,11 +338,27 @@ function getRank(key: string): number {
 
 /** What a person does not ask for: whose it is, which is said with the command, and what it is not. */
 const isNoise = (key: string, value: unknown): boolean =>
-  key === "organization_id" || (value === false && key.startsWith("is_"));
+  key === "organization_id" ||
+  (value === false && key.startsWith("is_")) ||
+  // Of an order a dozen parts of the total may be nothing; what it comes to is always told.
+  (value === 0 && /_amount$/.test(key) && !/^(total|price|custom|minimum)_/.test(key));
+
+const isTime = (value: unknown): value is string => typeof value === "string" && looksLikeTime.test(value);
+
+/** An instant, and how far it is while that says more than its day. */
+function formatInstant(text: string, now: number): string {
+  const [instant, relative] = [formatLocalTime(text), formatRelativeTime(text, now)];
+  return instant.startsWith(relative) ? instant : `${instant}, ${relative}`;
+}
+
+const isAmount = (key: string): boolean => /(^|_)amount$/.test(key);
 
 /** The fields of one object, each on a line; below them its settings, under the keys by which they are set. */
-export function renderDetail(row: unknown, paint: Paint, terminal: number): string {
+export function renderDetail(row: unknown, paint: Paint, terminal: number, now = Date.now()): string {
   const lines: [key: string, text: string][] = [];
+  // Amounts end in one column, as they are added up.
+  const amounts = Object.entries(isRow(row) ? row : {}).filter(([key, inner]) => isAmount(key) && !isNoise(key, inner));
+  const widest = Math.max(0, ...amounts.map(([, inner]) => getWidth(formatHuman(inner, "money", row))));
   const parts: { title: string; lines: [string, string][] }[] = [];
   const listSettings = (value: Row, prefix: string): [string, string][] =>
     Object.entries(value).flatMap(([key, inner]): [string, string][] => {
@@ -364,9 +380,13 @@ export function renderDetail(row: unknown, paint: Paint, terminal: number): stri
       continue;
     }
     if (isRow(inner) && Object.keys(inner).length === 0) continue;
-    const kind =
-      key === "prices" ? "price" : /(^|_)amount$/.test(key) ? "money" : key === "status" ? "state" : undefined;
-    const text = isRow(inner) ? findNamedWithin(inner) : formatHuman(inner, kind, row);
+    const kind = key === "prices" ? "price" : isAmount(key) ? "money" : key === "status" ? "state" : undefined;
+    const human = isTime(inner) ? formatInstant(inner, now) : formatHuman(inner, kind, row);
+    const text = isRow(inner)
+      ? findNamedWithin(inner)
+      : kind === "money" && human !== ""
+        ? pad(human, widest, true)
+        : human;
     const named = getRank(key) === 0 && key === "name" ? "name" : /(^|_)id$/.test(key) ? "id" : kind;
     if (text !== "") lines.push([key, paintCell(text, named, paint, inner)]);
   }

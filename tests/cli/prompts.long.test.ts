@@ -62,7 +62,7 @@ describe.runIf(hasTerminals())("a prompt", () => {
   });
 
   test.each([40, 80, 200])(
-    "a table and a watched list fit %i columns, without colour where none is wanted",
+    "a table and a watched list fit %i columns, without color where none is wanted",
     async (columns) => {
       const end = (_: number, type: (keys: string) => void) => type("q");
       const argv = ["products", "list", "--watch"];

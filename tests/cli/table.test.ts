@@ -137,6 +137,24 @@ describe("a table", () => {
   });
 });
 
+test("amounts of one thing end in one column, those of nothing are left out, and times say how far they are", () => {
+  const order = {
+    ...{ total_amount: 120_050, net_amount: 900, tax_amount: 0, refunded_amount: 0, currency: "usd" },
+    ...{ created_at: new Date(2026, 0, 15, 10, 5).toISOString(), ends_at: new Date(2026, 5, 1).toISOString() },
+  };
+  const lines = renderDetail(order, paint, 80, new Date(2026, 0, 15, 12, 6).getTime())
+    .trimEnd()
+    .split("\n");
+  expect(lines).toEqual([
+    "total amount  $1,200.50",
+    "net amount        $9.00",
+    "currency      usd",
+    "created at    2026-01-15 10:05, 2 h ago",
+    "ends at       2026-06-01 00:00",
+  ]);
+  expect(renderDetail({ total_amount: 0, currency: "usd" }, paint, 80)).toContain("$0.00");
+});
+
 describe("addresses", () => {
   const linkStart = "\u001b]8;;";
   const linkEnd = "\u001b\\";
