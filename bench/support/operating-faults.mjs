@@ -27,4 +27,21 @@ export const operatingFaults = {
     ["app-may-change", "deploy/roles.sql", "'audit_log', 'audit_seals', 'audit_sealed'", "'audit_seals', 'audit_sealed'", "tests/scenarios/roles.test.ts"],
     ["parts-not-handed", "deploy/roles.sql", "c.relname like 'usage\\_events%'", "false", "tests/scenarios/roles.test.ts"],
   ],
+  mails: [
+    ["sent-again", "server/platform/mail-transport/mail.ts", "mail.is_requested ? undefined : await findHardBounce(db, mail.to)", "undefined", "tests/api/mail-bounces.test.ts"],
+    ["code-held-back", "server/platform/mail-transport/mail.ts", "mail.is_requested ? undefined : await findHardBounce", "await findHardBounce", "tests/api/mail-bounces.test.ts"],
+    ["spam-is-hard", "server/platform/mail-transport/bounce-rules.ts", "status === undefined ? hardCodes.has(code) : hardStatus.test(status)", "hardCodes.has(code)", "tests/rules/bounces.test.ts"],
+    ["hard-turns-soft", "server/platform/mail-transport/bounces.ts", "case when ${kind} = 'hard' then 'hard' else excluded.kind end", "excluded.kind", "tests/api/mail-bounces.test.ts"],
+    ["any-secret", "server/platform/mail-transport/bounces.ts", "!secret || !isSameText(readSecret(request.headers.authorization), secret)", "!secret", "tests/api/mail-bounces.test.ts"],
+    ["soft-forever", "server/platform/mail-transport/bounces.ts", 'eq(mailBounces.kind, "soft"), lt', 'eq(mailBounces.kind, "hard"), lt', "tests/api/mail-bounces.test.ts"],
+    ["answer-lost", "server/platform/mail-transport/mail.ts", ": { attempts, last_answer, next_attempt_at", ": { attempts, next_attempt_at", "tests/api/mail-bounces.test.ts"],
+    ["address-kept", "server/operations/privacy/jobs.ts", "for (const email of emails) await deleteBounce(tx, email);", "", "tests/api/mail-bounces.test.ts"],
+    ["delay-is-failure", "server/platform/mail-transport/bounce-rules.ts", 'if (readField("Action").trim().toLowerCase() !== "failed") return [];', "", "tests/rules/bounces.test.ts"],
+  ],
+  operator: [
+    ["retry-all", "server/operations/status/queues.ts", "kind === undefined ? undefined : eq(failedWork.kind, kind),", "", "tests/cli/admin.test.ts"],
+    ["pattern-matches", "server/operations/status/queues.ts", "position(lower(${error}) in lower(${failedWork.error})) > 0", "${failedWork.error} ilike '%' || ${error} || '%'", "tests/cli/admin.test.ts"],
+    ["retry-unasked", "cli/commands/admin-queues.ts", "if (options.dryRun || count === 0)", "if (count === 0)", "tests/cli/admin.test.ts"],
+    ["of-others", "server/operations/status/queues.ts", "organization_id === undefined ? undefined : eq(failedWork.organization_id, organization_id),", "", "tests/cli/admin.test.ts"],
+  ],
 };

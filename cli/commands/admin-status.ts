@@ -57,14 +57,18 @@ function listLines({ restore, left_over, outbox, dead_letters, mails }: Status, 
     {
       what: "dead letters",
       state: dead_letters.count === 0 ? "none" : `${dead_letters.count}: ${dead_letters.kinds.join(", ")}`,
-      next: dead_letters.count === 0 ? "" : "floe jobs list",
+      next: dead_letters.count === 0 ? "" : "floe admin dead-letters",
     },
     {
       what: "mails to send",
       state: mails.waiting === 0 ? "nothing waits" : `${mails.waiting}, for ${describeAge(now, mails.oldest_at)}`,
       next: mails.waiting === 0 ? "" : "floe doctor --mail",
     },
-    { what: "mails refused", state: mails.refused.length === 0 ? "none" : String(mails.refused.length), next: "" },
+    {
+      what: "mails refused",
+      state: mails.refused.length === 0 ? "none" : String(mails.refused.length),
+      next: mails.refused.length === 0 ? "" : "floe admin mails",
+    },
   ];
 }
 

@@ -7,6 +7,7 @@ import { Fault } from "../fault.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 import { addBackup } from "./admin-backup.ts";
 import { addPlace, type Place, parseDate, readPlace, runServerWork } from "./admin-place.ts";
+import { addQueues } from "./admin-queues.ts";
 import { addStatus } from "./admin-status.ts";
 
 type CheckOptions = Place & { since?: Date };
@@ -18,6 +19,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .description("Operate a server on its own machine: backups, what follows a restore, and a lost secret")
     .helpCommand(false);
   addStatus(group, contextOf);
+  addQueues(group, contextOf);
   addBackup(group, contextOf);
 
   const check = addPlace(

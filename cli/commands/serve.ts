@@ -47,6 +47,11 @@ export const settings: Setting[] = [
     flag: "--ops-address <address>",
     about: "where metrics and health are served to operators, as 9464",
   },
+  {
+    name: "FLOE_MAIL_BOUNCE_SECRET",
+    flag: "--mail-bounce-secret <secret>",
+    about: "the secret of a mail service that sends notices of bounces",
+  },
   { name: "FLOE_OTLP_URL", flag: "--otlp-url <url>", about: "where traces and metrics are sent by OpenTelemetry" },
   {
     name: "FLOE_OTLP_TRACES",

@@ -50,6 +50,7 @@ import { addSchemas } from "../platform/http/schemas.ts";
 import { addSecurityHeaders, setSecurityHeaders } from "../platform/http/security-headers.ts";
 import { openStreamLimits } from "../platform/http/stream-limits.ts";
 import { createId } from "../platform/ids.ts";
+import { routeBounces } from "../platform/mail-transport/bounces.ts";
 import type { Provider } from "../platform/provider.ts";
 import { isHealthCheck, recordRequests } from "../platform/telemetry/requests.ts";
 import { readRequestId } from "../platform/telemetry/trace.ts";
@@ -180,6 +181,7 @@ export async function buildApp({
   }
   if (hosted) await app.register(async (scope) => routeIncomingEvents(scope, deps, hosted));
   if (deps.processor.readEvent) await app.register(async (scope) => routeStripeEvents(scope, deps));
+  if (deps.config.FLOE_MAIL_BOUNCE_SECRET) await app.register(async (scope) => routeBounces(scope, deps));
   routeMedia(app, deps);
   const { local } = deps.storage;
   if (local) await app.register(async (scope) => routeStorage(scope, deps, local));

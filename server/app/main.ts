@@ -59,7 +59,17 @@ export { createBackup, restoreBackup } from "./operator-backup.ts";
 export { prepareDatabase } from "./operator-migrate.ts";
 export { runPolarWork } from "./operator-polar.ts";
 export { checkRestore, reconcileRestored, replaceDatabaseSecret } from "./operator-restore.ts";
-export { readServerStatus, settleLeftOver } from "./operator-status.ts";
+export {
+  deleteBounceOf,
+  readBounces,
+  readEndpoints,
+  readFailures,
+  readMails,
+  readQueues,
+  readServerStatus,
+  retryFailures,
+  settleLeftOver,
+} from "./operator-status.ts";
 export { connectPayments } from "./operator-stripe.ts";
 
 export type Server = {
@@ -158,7 +168,7 @@ export async function start(
       const copied = listCommands({ database: database.db, settings, secret: config.secret });
       const control = await openControl(folder, {
         ...copied,
-        ...listStatusCommands(database.db),
+        ...listStatusCommands(database.db, settings),
         ...listAuditCommands(database.db),
         ...listPolarCommands(deps, hosted),
       });

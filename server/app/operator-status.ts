@@ -1,16 +1,21 @@
-/** What the operator sees of a server, and says about it: `floe admin status` and `floe admin settle-restore`. */
+/** What the operator sees of a server, and says about it: `floe admin status`, `queues`, `retry`, `mails` and others. */
 import { resolve } from "node:path";
+import { z } from "zod";
+import { listWaitingEndpoints } from "../messaging/webhooks/backlog.ts";
 import { clearLeftOver } from "../operations/restore/detection.ts";
-import { readStatus, type ServerStatus } from "../operations/status/service.ts";
+import { listFailures, listMailBounces, listOperatorMails, listQueues } from "../operations/status/queues.ts";
+import { readStatus } from "../operations/status/service.ts";
 import { systemClock } from "../platform/clock.ts";
-import { readSettings } from "../platform/config.ts";
+import { readSettings, type Settings } from "../platform/config.ts";
 import type { Database } from "../platform/context.ts";
+import { requeueJobs } from "../platform/db/failed-jobs.ts";
+import { deleteBounce } from "../platform/mail-transport/bounces.ts";
 import { type Commands, openCall } from "./control.ts";
 import { openOperated } from "./operator.ts";
+import { cleanupWorkers, dueWorkers } from "./worker.ts";
 
 type Given = Record<string, string | undefined>;
 /** As JSON carries it: times are texts. */
-export type StatusAnswer = Serialized<ServerStatus>;
 export type Serialized<T> = T extends Date
   ? string
   : T extends (infer I)[]
@@ -19,40 +24,89 @@ export type Serialized<T> = T extends Date
       ? { [K in keyof T]: Serialized<T[K]> }
       : T;
 
+const limit = z.int().min(1).max(1000);
+const Failures = z.object({
+  status: z.enum(["dead", "retrying"]),
+  kind: z.string().optional(),
+  organization_id: z.string().optional(),
+  error: z.string().optional(),
+  limit,
+});
+const Mails = z.object({ status: z.enum(["waiting", "refused", "failing"]), to: z.string().optional(), limit });
+const Limited = z.object({ limit });
+const Address = z.object({ address: z.string().min(3).max(320) });
+type FailureInput = z.input<typeof Failures>;
+type MailInput = z.input<typeof Mails>;
+
+function listQueries(db: Database, config: Settings) {
+  const context = { db, clock: systemClock, config };
+  return [...dueWorkers, ...cleanupWorkers].flatMap((worker) =>
+    "due" in worker
+      ? [{ name: worker.name, due: typeof worker.due === "function" ? worker.due(context) : worker.due }]
+      : [],
+  );
+}
+
 const work = {
-  status: async (db: Database): Promise<unknown> => readStatus(db, systemClock.now()),
-  "settle-restore": async (db: Database): Promise<unknown> => {
+  status: (db: Database) => readStatus(db, systemClock.now()),
+  "settle-restore": async (db: Database) => {
     await clearLeftOver(db);
     return null;
   },
+  queues: (db: Database, _: unknown, settings: Settings) =>
+    listQueues(db, systemClock.now(), listQueries(db, settings)),
+  failures: (db: Database, input: unknown) => listFailures(db, Failures.parse(input)),
+  "retry-failures": async (db: Database, input: unknown) => {
+    const { items } = await listFailures(db, Failures.parse(input));
+    return requeueJobs(db, items, systemClock.now());
+  },
+  mails: (db: Database, input: unknown) => listOperatorMails(db, Mails.parse(input)),
+  bounces: (db: Database, input: unknown) => listMailBounces(db, Limited.parse(input).limit),
+  "forget-bounce": (db: Database, input: unknown) => deleteBounce(db, Address.parse(input).address),
+  endpoints: (db: Database, input: unknown) => listWaitingEndpoints(db, Limited.parse(input).limit),
 };
+type Work = typeof work;
 
 /** The same by the server that holds a data folder. */
-export const listStatusCommands = (db: Database): Commands => ({
-  status: () => work.status(db),
-  "settle-restore": () => work["settle-restore"](db),
-});
+export const listStatusCommands = (db: Database, settings: Settings): Commands =>
+  Object.fromEntries(
+    Object.entries(work).map(([name, run]) => [name, ({ input }) => run(db, input, settings) as Promise<unknown>]),
+  );
 
 /** Run it on the database of the settings: by the server that holds the data folder, or beside a server on PostgreSQL. */
-async function runStatusWork(given: Given, name: keyof typeof work): Promise<unknown> {
+async function runStatusWork<N extends keyof Work>(
+  given: Given,
+  name: N,
+  input: object = {},
+): Promise<Serialized<Awaited<ReturnType<Work[N]>>>> {
   const settings = readSettings(given);
-  const call = settings.DATABASE_URL ? undefined : await openCall(resolve(settings.FLOE_DATA_DIR), name, {}, undefined);
+  const call = settings.DATABASE_URL
+    ? undefined
+    : await openCall(resolve(settings.FLOE_DATA_DIR), name, input, undefined);
   if (call) {
     const answer = await call.read();
     await call.close();
-    return answer;
+    return answer as never;
   }
   const { database, close } = await openOperated(given);
   try {
-    return JSON.parse(JSON.stringify(await work[name](database.db)));
+    return JSON.parse(JSON.stringify(await work[name](database.db, input, settings)));
   } finally {
     await close();
   }
 }
 
 /** Read how the server stands. */
-export const readServerStatus = (given: Given): Promise<StatusAnswer> =>
-  runStatusWork(given, "status") as Promise<StatusAnswer>;
+export const readServerStatus = (given: Given) => runStatusWork(given, "status");
+/** Read what is due for each worker. */
+export const readQueues = (given: Given) => runStatusWork(given, "queues");
+export const readFailures = (given: Given, filter: FailureInput) => runStatusWork(given, "failures", filter);
+/** Retry the failed jobs that the same filter lists. */
+export const retryFailures = (given: Given, filter: FailureInput) => runStatusWork(given, "retry-failures", filter);
+export const readMails = (given: Given, filter: MailInput) => runStatusWork(given, "mails", filter);
+export const readBounces = (given: Given, limit: number) => runStatusWork(given, "bounces", { limit });
+export const deleteBounceOf = (given: Given, address: string) => runStatusWork(given, "forget-bounce", { address });
+export const readEndpoints = (given: Given, limit: number) => runStatusWork(given, "endpoints", { limit });
 
 /** What reconcile left was settled by hand. */
 export async function settleLeftOver(given: Given): Promise<void> {

@@ -89,6 +89,7 @@ const Settings = z.object({
   FLOE_OPS_ADDRESS: buildOptional(
     z.string().refine((text) => parseOpsAddress(text) !== undefined, "must be a port or an address, as 127.0.0.1:9464"),
   ),
+  FLOE_MAIL_BOUNCE_SECRET: buildOptional(secretText),
   FLOE_OTLP_URL: buildOptional(url),
   FLOE_OTLP_TRACES: z.preprocess(convertBlank, z.coerce.number().min(0).max(1).default(1)),
   FLOE_NOTIFY: buildOptional(z.stringbool()),

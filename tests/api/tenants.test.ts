@@ -30,6 +30,7 @@ const notSellers: Record<string, string> = {
   refused_calls: "of people too, and written for the audit log, beside which it stands",
   failed_work: "what the server could not do yet, of all sellers and of none",
   idempotency_keys: "of whoever sent the request, for a day",
+  mail_bounces: "which addresses took no mail, of all sellers and of none",
   mails: "letters to people on their way out, of all sellers and of none",
   secret_checks: "which secret this database works with",
   restores: "when this server's database was restored, of all sellers",

@@ -36,6 +36,8 @@ const elsewhere: Record<string, string> = {
   },
   ...{ "admin backup": operator, "admin restore": operator, "admin restore-check": operator },
   ...{ "admin reconcile": operator, "admin replace-secret": operator },
+  ...{ "admin queues": operator, "admin dead-letters": operator, "admin retry": operator },
+  ...{ "admin mails": operator, "admin endpoints": operator },
   ...{ "audit export": operator, "audit verify": operator, "audit prune": operator },
   ...{ "jobs show": operator, "jobs retry": operator, "jobs discard": operator },
   ...{

@@ -73,6 +73,7 @@ const dimensions: Values[][] = [
   ],
   [{}, { SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "Shop <shop@example.com>" }],
   [{}, { FLOE_OPS_ADDRESS: "9464", FLOE_REQUEST_LOG: "on", FLOE_NOTIFY: "off" }, { FLOE_PROCESS: "api" }],
+  [{}, { FLOE_MAIL_BOUNCE_SECRET: "f3N9-a secret that is long enough" }],
   [{}, { FLOE_OTLP_URL: "http://127.0.0.1:9", FLOE_OTLP_TRACES: "0.5" }],
   [{}, { FLOE_MIGRATE: "off" }],
   [{}, { FLOE_DRAIN_SECONDS: "60", FLOE_DRAIN_NOTICE_SECONDS: "0" }],

@@ -74,7 +74,8 @@ export function createAccountWork(deps: Deps) {
     async mail(mail: Mail): Promise<void> {
       const open = scopes.getStore()?.open;
       try {
-        await (open ? queueMail(open.tx, deps, mail) : transact(deps, (tx) => queueMail(tx, deps, mail)));
+        const asked = { is_requested: true, ...mail };
+        await (open ? queueMail(open.tx, deps, asked) : transact(deps, (tx) => queueMail(tx, deps, asked)));
       } catch (error) {
         deps.log.error({ error: redactError(error) }, "A mail could not be written down.");
         note(error);

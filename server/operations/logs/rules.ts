@@ -54,6 +54,8 @@ export const describeMail = (row: MailRow, showsRecipient: boolean): LogEntry =>
   ...{ id: row.id, kind: "mail", created_at: row.created_at, request_id: row.request_id, status: getMailStatus(row) },
   // The subject of a mail may name the customer.
   ...{ target: showsRecipient ? row.to : null, name: showsRecipient ? row.subject : "mail" },
+  // The answer of a mail server often repeats the address.
+  error: showsRecipient ? (row.refusal ?? row.last_answer) : null,
 });
 
 /** The text of the error may name internals of the server, which are the operator's alone. */

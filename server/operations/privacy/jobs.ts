@@ -23,6 +23,7 @@ import { rewriteEvent, searchEvents } from "../../platform/events/events.ts";
 import { sendSignal } from "../../platform/events/signals.ts";
 import { eraseKeptAnswers } from "../../platform/http/kept-answers.ts";
 import type { RowWorker } from "../../platform/jobs/workers.ts";
+import { deleteBounce } from "../../platform/mail-transport/bounces.ts";
 import { deleteMailsTo } from "../../platform/mail-transport/mail.ts";
 import { eraseNotices } from "../../portal/cancellations/store.ts";
 import { eraseCodes } from "../../portal/store.ts";
@@ -74,6 +75,9 @@ const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
   eraseCodes,
   eraseNotices,
   (tx, { id }) => deleteMailsTo(tx, id),
+  async (tx, { emails }) => {
+    for (const email of emails) await deleteBounce(tx, email);
+  },
   eraseActivations,
   eraseAccounts,
   eraseHolder,

@@ -2,6 +2,7 @@ import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { AnyPgColumn, PgTable } from "drizzle-orm/pg-core";
 // The seller's row holds its clock offset. One statement joins it to find what is due by the seller's clock.
 import { organization } from "../../identity/organizations/tables.ts";
+import type { Config } from "../config.ts";
 import type { Database, Deps, SellerTerms } from "../context.ts";
 import { redactError } from "../loggable.ts";
 import type { RowKey } from "./rows.ts";
@@ -34,6 +35,9 @@ export type DueQuery = {
   /** Whether a seller's rows are due by the server's clock instead of the seller's. */
   serverClock?: true;
 };
+
+/** What a query that is built for each search may read. */
+export type DueContext = Pick<Deps, "db" | "clock"> & { config: Pick<Config, "SMTP_URL"> };
 
 export type DueRow = RowKey &
   SellerTerms & {

@@ -51,6 +51,16 @@ export async function requeueJob(tx: Tx, key: JobKey, now: Date): Promise<Failed
   return row;
 }
 
+/** Requeue failed jobs, as many as are named. */
+export const requeueJobs = (db: Database, keys: readonly JobKey[], now: Date): Promise<FailedJob[]> =>
+  keys.length === 0
+    ? Promise.resolve([])
+    : db
+        .update(failedWork)
+        .set({ retry_at: now, discarded_at: null, first_failed_at: now })
+        .where(or(...keys.map(matchJob)))
+        .returning();
+
 /** Discard a dead letter. Returns undefined if the job is none. */
 export async function discardJob(db: Database, key: JobKey, now: Date): Promise<FailedJob | undefined> {
   const [row] = await db

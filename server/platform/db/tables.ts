@@ -127,8 +127,12 @@ export const mails = pgTable(
     attempts: integer().notNull().default(0),
     /** When the next attempt is due; null if none is. A sender that claims the row sets it to the end of its lease. */
     next_attempt_at: instant(),
-    /** What the mail server said when it refused the mail for good. */
+    /** What the mail server said when it refused the mail for good, or why the mail was not sent. */
     refusal: text(),
+    /** What the mail server last said when it did not take the mail. */
+    last_answer: text(),
+    /** Whether its recipient has just asked for it, as a code for signing in. Such a mail goes to an address that bounced, too. */
+    is_requested: boolean().notNull().default(false),
   },
   (table) => [
     index("mails_refused").on(table.created_at).where(sql`${table.refusal} is not null`),
@@ -140,6 +144,24 @@ export const mails = pgTable(
     index("mails_of_customer").on(table.customer_id).where(sql`${table.customer_id} is not null`),
     index("mails_due").on(table.next_attempt_at).where(sql`${table.next_attempt_at} is not null`),
   ],
+);
+
+/** Addresses that took no mail. One with a hard bounce is sent only what its owner asks for (MAIL-03). */
+export const mailBounces = pgTable(
+  "mail_bounces",
+  {
+    /** In lower case. */
+    address: text().primaryKey(),
+    kind: text().$type<"hard" | "soft">().notNull(),
+    code: text(),
+    reason: text().notNull(),
+    /** Whether the mail server refused the mail, or a notice came later. */
+    source: text().$type<"smtp" | "notice">().notNull(),
+    count: integer().notNull(),
+    first_at: instant().notNull(),
+    last_at: instant().notNull(),
+  },
+  (table) => [index("mail_bounces_age").on(table.last_at)],
 );
 
 /** The audit log: actor, action, time and address. Written with the change; a trigger refuses updates and deletes. */

@@ -2,7 +2,7 @@ import { and, lt, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { getServerClock, withSellerClock } from "../clock.ts";
 import type { Database, Deps } from "../context.ts";
-import { type DueQuery, type DueRow, deleteFailures, findDue, scheduleRetries } from "../db/due.ts";
+import { type DueContext, type DueQuery, type DueRow, deleteFailures, findDue, scheduleRetries } from "../db/due.ts";
 import type { RowKey } from "../db/rows.ts";
 import { failedWork } from "../db/tables.ts";
 import { ConnectionLostError, findOutage } from "../db/unreachable.ts";
@@ -21,7 +21,7 @@ type Named = {
 
 /** A worker that processes rows independently: a row that fails does not block the others. */
 export type RowWorker = Named & {
-  due: DueQuery | ((deps: Deps) => DueQuery);
+  due: DueQuery | ((deps: DueContext) => DueQuery);
   /** How many batches run at the same time (default 1), and how many of these may belong to one seller (default: all). */
   concurrency?: number;
   maxPerTenant?: number;

@@ -11,17 +11,20 @@ import { redactError } from "../loggable.ts";
 import { acceptsTestPayments } from "../processors/processor.ts";
 import { mailsSent } from "../telemetry/metrics.ts";
 import { getTrace } from "../telemetry/trace.ts";
+import { describeRefusedAddress } from "./bounce-rules.ts";
+import { bounceCleanup, findHardBounce, recordBounces } from "./bounces.ts";
 import type { EmailContent } from "./email-layout.ts";
 
 /**
  * A mail with its recipient. `valid_hours` is set if its link expires, `organization_id` for mail of a seller, and
- * `customer_id` for mail to a customer. `at` is the time at which a sandbox writes it, if that is not the clock's.
+ * `customer_id` for mail to a customer. `is_requested` says that the recipient has just asked for it. `at` is the time at which a sandbox writes it, if that is not the clock's.
  */
 export type Mail = EmailContent & {
   to: string;
   valid_hours?: number;
   organization_id?: string;
   customer_id?: string;
+  is_requested?: boolean;
   at?: Date;
 };
 
@@ -52,26 +55,29 @@ export async function queueMail(tx: Tx, deps: Deps, ...letters: readonly Mail[])
   if (letters.length === 0) return;
   const request_id = getTrace()?.request_id ?? null;
   const isTest = acceptsTestPayments(deps);
-  const rows = letters.map(({ to, valid_hours, organization_id, customer_id, at, ...content }) => {
-    const letter = { ...content, ...markBrand(content, isTest) };
-    const sandbox = deps.sandbox ? (organization_id ?? null) : null;
-    const now = sandbox === null ? getServerClock(clock).now() : (at ?? clock.now());
-    const subject = joinLines(letter.brand?.test ? `[TEST] ${letter.subject}` : letter.subject);
-    const id = createId(now);
-    return {
-      id,
-      organization_id: sandbox,
-      customer_id: customer_id ?? null,
-      seller_id: organization_id ?? null,
-      request_id,
-      to,
-      subject,
-      letter: seal(config.secret, "mail", id, JSON.stringify({ ...letter, subject })),
-      created_at: now,
-      expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hourMs),
-      next_attempt_at: hasInbox(config) || sandbox !== null ? null : now,
-    };
-  });
+  const rows = letters.map(
+    ({ to, valid_hours, organization_id, customer_id, is_requested = false, at, ...content }) => {
+      const letter = { ...content, ...markBrand(content, isTest) };
+      const sandbox = deps.sandbox ? (organization_id ?? null) : null;
+      const now = sandbox === null ? getServerClock(clock).now() : (at ?? clock.now());
+      const subject = joinLines(letter.brand?.test ? `[TEST] ${letter.subject}` : letter.subject);
+      const id = createId(now);
+      return {
+        id,
+        organization_id: sandbox,
+        customer_id: customer_id ?? null,
+        seller_id: organization_id ?? null,
+        request_id,
+        to,
+        subject,
+        is_requested,
+        letter: seal(config.secret, "mail", id, JSON.stringify({ ...letter, subject })),
+        created_at: now,
+        expires_at: valid_hours === undefined ? null : new Date(now.getTime() + valid_hours * hourMs),
+        next_attempt_at: hasInbox(config) || sandbox !== null ? null : now,
+      };
+    },
+  );
   await addRows(tx, mails, rows);
   jobs.wake(tx, mailWorker.name);
 }
@@ -127,6 +133,12 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
       .update(mails)
       .set(values)
       .where(and(eq(mails.id, mail_id), eq(mails.next_attempt_at, leased_until)));
+  const bounce = mail.is_requested ? undefined : await findHardBounce(db, mail.to);
+  if (bounce) {
+    await note({ ...over, refusal: `not sent, because the address took no mail before: ${bounce.reason}` });
+    mailsSent.add({ outcome: "suppressed" });
+    return;
+  }
   const opened = await openMail(config, mail);
   if (!opened) {
     await note(over);
@@ -139,11 +151,20 @@ export async function sendMail(deps: Deps, mail_id: string): Promise<void> {
     const attempts = mail.attempts + 1;
     const given_up = isRefused(error) || attempts >= attemptsMax;
     const pause_ms = Math.min(1000 * 2 ** attempts, longestPauseMs);
+    const last_answer = describeRefusal(error);
     await note(
       given_up
-        ? { ...over, attempts, refusal: describeRefusal(error) }
-        : { attempts, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
+        ? { ...over, attempts, last_answer, refusal: last_answer }
+        : { attempts, last_answer, next_attempt_at: new Date(clock.now().getTime() + pause_ms) },
     );
+    if (isRefused(error)) {
+      const bounce = {
+        address: mail.to,
+        reason: last_answer,
+        ...describeRefusedAddress(getResponseCode(error), last_answer),
+      };
+      await recordBounces(db, [bounce], "smtp", clock.now());
+    }
     const said = given_up ? "A mail was refused; it is not tried again." : "A mail was not taken; it is tried again.";
     log.warn({ error: redactError(error), mail_id, attempts }, said);
     mailsSent.add({ outcome: given_up ? "refused" : "failed" });
@@ -223,14 +244,17 @@ const getDomain = (address: string): string => address.slice(address.lastIndexOf
 
 /** What an operator is shown of a refusal may be long. */
 const refusalMax = 300;
-const describeRefusal = (error: unknown): string =>
-  joinLines(error instanceof Error ? error.message : String(error)).slice(0, refusalMax);
+function describeRefusal(error: unknown): string {
+  const { response } = error as { response?: string };
+  return joinLines(response ?? (error instanceof Error ? error.message : String(error))).slice(0, refusalMax);
+}
 
 /** Whether the mail server permanently rejected this mail. Errors of the configuration do not count. */
 function isRefused(error: unknown): boolean {
-  const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
-  return (code === "EENVELOPE" || code === "EMESSAGE") && responseCode >= 500;
+  const { code } = error as { code?: string };
+  return (code === "EENVELOPE" || code === "EMESSAGE") && getResponseCode(error) >= 500;
 }
+const getResponseCode = (error: unknown): number => (error as { responseCode?: number }).responseCode ?? 0;
 
 const isDue = (now: Date) =>
   and(lte(mails.next_attempt_at, now), or(isNull(mails.expires_at), gt(mails.expires_at, now)));
@@ -253,6 +277,7 @@ const cleaningEveryMs = 10 * 60 * 1000;
 
 /** Deletes the content of mails that expired unsent, and old mails that are not pending. */
 export const mailCleanup: readonly Worker[] = [
+  bounceCleanup,
   {
     name: "mails.expire",
     pollIntervalMs: cleaningEveryMs,

@@ -33,6 +33,7 @@ export const processorCalls = registry.createHistogram(
   secondsBounds,
 );
 export const mailsSent = registry.createCounter("floe_mails_total", "Attempts to send a mail, by outcome.");
+export const bounces = registry.createCounter("floe_mail_bounces_total", "Addresses that took no mail, by kind.");
 export const payments = registry.createCounter("floe_payments_total", "Payments, by result.");
 const outages = registry.createCounter("floe_database_outages_total", "Outages of the database that began.");
 

@@ -137,7 +137,7 @@ async function moveTeams(tx: Tx, from: string, to: string): Promise<void> {
 }
 
 /** Guests who can never come back, because their session has run out, and who have no organization, key or way to sign in. */
-const isForsaken = ({ db, clock }: Deps) => {
+const isForsaken = ({ db, clock }: Pick<Deps, "db" | "clock">) => {
   const matchGuest = (table: typeof member | typeof apikey | typeof account) =>
     db.select({ id: table.id }).from(table).where(eq(table.userId, user.id));
   const living = db
