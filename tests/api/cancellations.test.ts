@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Ctx } from "../../server/platform/context.ts";
+import { auditLog } from "../../server/platform/db/tables.ts";
 import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import { noticeCleanup } from "../../server/portal/cancellations/jobs.ts";
 import { cancellationNotices } from "../../server/portal/cancellations/tables.ts";
@@ -148,6 +149,14 @@ describe("the link of the mail", () => {
     expect(await newest()).toMatchObject({ subscription_id: id, customer_id, settled_at: expect.any(Date) });
     const told = await mailsTo(floe, "help@frost.example");
     expect(told.some(({ text }) => text.includes(email))).toBe(true);
+    // The log says both, and has nothing of what the buyer wrote.
+    const declaration = await newest();
+    const entries = await floe.deps.db.select().from(auditLog).where(eq(auditLog.subject_id, declaration.id));
+    expect(entries.map(({ action, actor_kind, details }) => [action, actor_kind, details]).toSorted()).toEqual([
+      ["cancellation.confirmed", "anonymous", { subscription_id: id }],
+      ["cancellation.declared", "anonymous", { kind: "ordinary" }],
+    ]);
+    expect(JSON.stringify(entries)).not.toContain(email);
     expect((await confirm(token)).status).toBe(410);
   });
 

@@ -6,10 +6,11 @@ import { subscriptionService } from "../../billing/subscriptions/service.ts";
 import { findCustomerByEmail } from "../../customers/customers/store.ts";
 import { findClockOf, findOrganization } from "../../identity/organizations/store.ts";
 import { getServerClock } from "../../platform/clock.ts";
-import { type Ctx, requireOrganization, requireOrganizations } from "../../platform/context.ts";
+import { anonymous, type Ctx, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { hashToken, hashWithEach } from "../../platform/crypto/secrets.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import { joinTransaction, transact } from "../../platform/db/unit-of-work.ts";
+import { record } from "../../platform/events/audit.ts";
 import { createId, createToken } from "../../platform/ids.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { countDeclaration } from "../code-limits.ts";
@@ -38,6 +39,24 @@ async function cancelMeant(ctx: Ctx, { organization_id }: NoticeRow, meant: Cand
   }
 }
 
+/** The log names no address and no reason: both stand in the declaration, which is deleted in time. */
+const recordNotice = (
+  tx: Tx,
+  ctx: Ctx,
+  action: "cancellation.declared" | "cancellation.confirmed",
+  { id, organization_id }: Pick<NoticeRow, "id" | "organization_id">,
+  details: Record<string, unknown>,
+): Promise<void> =>
+  record(tx, ctx, {
+    action,
+    actor: anonymous,
+    subject: { type: "cancellation", id },
+    organization_id,
+    details,
+    ip_address: ctx.ip,
+    user_agent: null,
+  });
+
 /** Cancellations by buyers who do not sign in (CUP-30, CUP-31). */
 export const portalCancellationService: Service<typeof portalCancellations, Ctx> = {
   async declare(ctx, { body: { organization_id, locale = null, reason = null, wanted_on = null, ...said } }) {
@@ -57,6 +76,7 @@ export const portalCancellationService: Service<typeof portalCancellations, Ctx>
     const url = `${ctx.config.url}/${encodeURIComponent(seller.slug)}/cancel#${new URLSearchParams({ token })}`;
     await transact(inner, async (tx) => {
       await store.insertNotice(tx, notice);
+      await recordNotice(tx, ctx, "cancellation.declared", notice, { kind: notice.kind });
       await queueMail(tx, inner, writeReceipt(notice, { seller, locale, url, days: linkDays }));
     });
     return { received_at: created_at };
@@ -79,6 +99,7 @@ export const portalCancellationService: Service<typeof portalCancellations, Ctx>
         settled_at: canceled && notice.kind === "ordinary" ? now : null,
       };
       const confirmed = await store.updateNotice(tx, notice, patch, now);
+      await recordNotice(tx, ctx, "cancellation.confirmed", notice, { subscription_id: patch.subscription_id });
       const seller = await findOrganization(tx, organization_id);
       if (confirmed && seller?.email) await queueMail(tx, inner, writeSellerNotice(confirmed, seller, seller.email));
       return { canceled, ends_at: canceled ? meant.ends_at : null };
