@@ -41,6 +41,8 @@ export type FaultParts = {
   consent?: string;
   /** The page that explains it, on the server that was called. */
   docs?: string;
+  /** A word of the command line in whose place each of these works. */
+  meant?: { word: string; by: string[] };
   /** The hint quotes names that other people chose. */
   quotesNames?: true;
   /** With which a request that may or may not have been done is repeated safely. */

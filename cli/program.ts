@@ -13,6 +13,7 @@ import { addOperation } from "./resource/command.ts";
 import { bindOptionalValues, findOptionalValues } from "./resource/flags.ts";
 import type { Globals } from "./settings.ts";
 import { createPaint } from "./ui/theme.ts";
+import { convertFault } from "./usage-faults.ts";
 
 const headings = {
   start: "Start:",
@@ -191,64 +192,6 @@ async function addCalled(
   return findOptionalValues([]);
 }
 
-/** The command that was reached by these words, as far as there is one. */
-function requireReachable(root: Command, called: string[]): string {
-  const path = [root.name()];
-  let command: Command | undefined = root;
-  for (const word of called) {
-    command = command?.commands.find((one) => one.name() === word);
-    if (!command) break;
-    path.push(word);
-  }
-  return path.join(" ");
-}
-
-/** What people call elsewhere what is done here under another name. */
-const otherWords: Record<string, string[]> = {
-  delete: ["delete", "remove", "archive", "revoke", "cancel"],
-  show: ["get", "show"],
-  list: ["list"],
-  update: ["update"],
-  create: ["create", "add"],
-};
-const alike: Record<string, string> = {
-  ...{
-    remove: "delete",
-    rm: "delete",
-    destroy: "delete",
-    archive: "delete",
-    view: "show",
-    get: "show",
-    describe: "show",
-  },
-  ...{ ls: "list", edit: "update", set: "update", change: "update", new: "create", add: "create", make: "create" },
-};
-
-/** What was meant by a command that is not there: a verb of its group by another word. */
-function findNearestCommand(root: Command, called: string[]): string | undefined {
-  const [name = "", verb = ""] = called;
-  const group = root.commands.find((one) => one.name() === name);
-  const words = otherWords[alike[verb] ?? verb] ?? [];
-  const found = words.find((word) => group?.commands.some((one) => one.name() === word));
-  return found && `Did you mean \`floe ${name} ${found}\`?`;
-}
-
-/** Help that was asked for is data; help that stands for an answer is a usage error. */
-function convertFault(error: CommanderError, root: Command, argv: string[]): Fault {
-  // What a flag says of its text begins in small letters: it is the end of this sentence.
-  const message = error.message.replace(/^error: /, "").replace(/ is invalid\. (?=[a-z])/, " ");
-  const [first, ...more] = message.split("\n");
-  const see = `See: \`${requireReachable(root, formatWords(argv))} --help\``;
-  const other = error.code === "commander.unknownCommand" ? findNearestCommand(root, formatWords(argv)) : undefined;
-  const suggestion =
-    other ??
-    more
-      .join(" ")
-      .trim()
-      .replace(/^\((.*)\)$/, "$1");
-  return new Fault("usage", first ?? message, { hint: [suggestion, see].filter(Boolean).join("  ") });
-}
-
 /** What `floe` alone means: the dashboard for a person who is signed in, and the overview of the commands for all others. */
 function runAlone(io: Io, manifest: Manifest, version: string): Promise<number> | number {
   const context = makeContext(io, manifest, version, {});
@@ -367,7 +310,7 @@ function findDocumentation({ kind }: Fault, context: Context | undefined): strin
 
 function toFault(error: unknown, root: Command, argv: string[]): Fault {
   if (isFault(error)) return error;
-  if (error instanceof CommanderError) return convertFault(error, root, argv);
+  if (error instanceof CommanderError) return convertFault(error, root, formatWords(argv));
   const { code, message } = error as NodeJS.ErrnoException;
   return new Fault("error", message || String(error), {
     name: code ?? "unexpected",

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } fro
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { findSettingsFolder } from "./cache-folder.ts";
+import { Fault } from "./fault.ts";
 import {
   type Config,
   type Credential,
@@ -79,10 +80,11 @@ const [lockTries, lockMs, lockStaleMs] = [100, 50, 10_000];
 /** Do work while no other process does the same, so that of two sign-ins at once none is lost. */
 async function runLocked<T>(env: Env, name: string, work: () => T): Promise<T> {
   const path = join(ownFolder(env), `${name}.lock`);
-  for (let tries = 0; tries < lockTries; tries++) {
+  let isHeld = false;
+  for (let tries = 0; tries < lockTries && !isHeld; tries++) {
     try {
       writeFileSync(path, String(process.pid), { mode: 0o600, flag: "wx" });
-      break;
+      isHeld = true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       // A process that was killed leaves its lock behind.
@@ -91,6 +93,7 @@ async function runLocked<T>(env: Env, name: string, work: () => T): Promise<T> {
       else await setTimeout(lockMs);
     }
   }
+  if (!isHeld) throw new Fault("conflict", `another floe changes ${name}`, { hint: `If none runs, remove ${path}.` });
   try {
     return work();
   } finally {

@@ -76,8 +76,8 @@ export const ciFaults = {
     [
       "sign-ins-lost",
       "cli/settings-write.ts",
-      'mode: 0o600, flag: "wx" });\n      break;',
-      "mode: 0o600 });\n      break;",
+      'mode: 0o600, flag: "wx" });\n      isHeld',
+      "mode: 0o600 });\n      isHeld",
       ...keeping,
     ],
     ["lock-for-ever", "cli/settings-write.ts", "if (age > lockStaleMs)", "if (age < 0)", ...keeping],

@@ -24,9 +24,30 @@ function listNext(fault: Fault, argv: string[], place: HintContext): Next[] {
     const command = ["floe", ...argv.map(quote), consent].join(" ");
     return [{ command, when: `a person has read the question and agrees: ${fault.message}` }];
   }
+  const choices = listMeant(fault, argv, place);
+  if (choices.length > 0) return choices;
   const commands = [...hint.matchAll(/`(floe [^`]+)`/g)].map(([, command = ""]) => completeCommand(command, place));
   const when = fault.kind === "signed_out" ? "a person can open the address that it prints" : fault.message;
   return commands.map((command) => ({ command, when }));
+}
+
+/** The command line with one word in place of another, also where it is a part of a list or stands after a flag's `=`. */
+const replaceWord = (argv: string[], word: string, by: string): string[] =>
+  argv.map((one) =>
+    one.replace(/^(--[\w-]+=)?(.*)$/s, (_, flag: string | undefined, value: string) => {
+      const parts = value.split(",").map((part) => (part === word ? by : part));
+      return (flag ?? "") + parts.join(",");
+    }),
+  );
+
+/** What was meant by a word that is misspelt, or that may mean several things: the same command line with each of them. */
+function listMeant({ message, parts }: Fault, argv: string[], place: HintContext): Next[] {
+  const [, amount = "", first = "", second = ""] = /"([^"]+)" .*may mean (\S+?) or (\S+?)[:.]/.exec(message) ?? [];
+  const meant = parts.meant ?? (amount ? { word: amount, by: [first, second] } : undefined);
+  return (meant?.by ?? []).map((by) => ({
+    command: completeCommand(["floe", ...replaceWord(argv, meant?.word ?? "", by).map(quote)].join(" "), place),
+    when: `${meant?.word} means ${by}`,
+  }));
 }
 
 /** Whether a person would have been asked here. */

@@ -87,11 +87,12 @@ function addSwitch(group: Command, contextOf: (command: Command) => Context, ena
   addExamples(command, `floe webhooks ${enabled ? "enable" : "disable"} https://example.com/hooks`);
   command.action(async (named: string) => {
     const context = contextOf(command);
+    const asked = checkAskedFields(context.globals.json, context.manifest.fields("webhooks", "get"));
     const id = await resolveId(context, "webhooks", named);
     const path = "/v1/webhooks/endpoints/:id";
     const row = (await context.call({ method: "PATCH", path, params: { id }, body: { enabled } })) as { url: string };
     if (context.json) {
-      showOne(context, row);
+      showOne(context, row, asked);
       return;
     }
     const step = enabled

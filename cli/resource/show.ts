@@ -1,5 +1,7 @@
 /** Answers on stdout: a table or the fields for a person, JSON for a program. */
+
 import { formatMoney } from "../../shared/money.ts";
+import { findNearest } from "../../shared/nearest.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { completeNamedCommand } from "../suggestions.ts";
@@ -18,7 +20,13 @@ export function checkAskedFields(asked: string | true | undefined, known: string
   const fields = asked.split(",").filter(Boolean);
   const unknown = known ? fields.filter((field) => !known.some((one) => isMatch(one, field))) : [];
   if (unknown.length > 0) {
+    const [word = ""] = unknown;
+    const by = findNearest(
+      word,
+      (known ?? []).filter((one) => !one.endsWith(".*")),
+    ).slice(0, 1);
     throw new Fault("usage", `there is no field ${unknown.join(", ")}`, {
+      ...(unknown.length === 1 && by.length > 0 && { meant: { word, by } }),
       hint: `There are: ${(known ?? []).filter((one) => !one.includes(".")).join(", ")}`,
     });
   }
