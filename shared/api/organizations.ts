@@ -315,8 +315,8 @@ export const OrganizationUpdate = z.object({
 export const reservedSlugs: ReadonlySet<string> = new Set(
   `about accept-invitation account admin api app assets auth billing blog buy cdn checkout customer-portal dashboard device
   docs documents embed error files floe forgot-password health healthz help internal legal login logout mail media new oauth2
-  openapi polar portal pricing privacy readyz reference reset-password root security settings sign-in sign-out sign-up signin signup
-  static status storage store support system terms verify-email webhooks well-known www`.split(/\s+/),
+  openapi polar portal pricing privacy readyz reference reset-password root schemas security settings sign-in sign-out sign-up signin
+  signup static status storage store support system terms verify-email webhooks well-known www`.split(/\s+/),
 );
 
 /** What stands in addresses for an organization: the one rule for the API and the account side (ORG-02). */

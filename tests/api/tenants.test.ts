@@ -79,6 +79,7 @@ const unheld: Record<string, string> = {
   "customer_meter_values.meter_id": "stands under a row that points to both, locked while they are written",
   "payments.process_id": "is a process of the server, whose row goes when the process does",
   "payment_setups.process_id": "is a process of the server, whose row goes when the process does",
+  "webhook_endpoints.process_id": "is a process of the server, whose row goes when the process does",
   "subscription_migration_items.pending_id": "is a change that stands in the subscription's own row until it applies",
   "trial_claims.checkout_id": "the checkout is made by a domain to the right, and points to subscriptions",
   "subscriptions.checkout_id": "the checkout is made first, and may itself name a subscription",
