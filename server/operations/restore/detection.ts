@@ -1,5 +1,5 @@
 /** Whether the database was restored from a backup: the processor, or the database's own cluster, knows more than it. */
-import { and, desc, eq, isNotNull, isNull, max, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, max, ne, sql } from "drizzle-orm";
 import { beginNumberSeries } from "../../billing/orders/numbers.ts";
 import { payments } from "../../billing/payments/tables.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
@@ -30,7 +30,10 @@ export async function findOpenRestore(db: Database): Promise<RestoreRow | undefi
   return row;
 }
 
-/** When the newest payment of this database was begun, less a margin. */
+/**
+ * When the newest payment of this database was begun, less a margin; or when the last restore was settled, if that is later. What was
+ * charged before then was looked at, and some of it stays unknown: it was refunded, or kept by the operator.
+ */
 export async function findNewestPaymentTime({ db, clock }: Pick<Deps, "db" | "clock">): Promise<Date> {
   const newest = db
     .select({ created_at: payments.created_at })
@@ -45,7 +48,11 @@ export async function findNewestPaymentTime({ db, clock }: Pick<Deps, "db" | "cl
     .crossJoinLateral(newest)
     .where(eq(organization.sandbox, false));
   const at = row?.at?.getTime() ?? getServerClock(clock).now().getTime() - unpaidSearchMs;
-  return new Date(at - clockMarginMs);
+  const [settled] = await db
+    .select({ at: max(restores.settled_at) })
+    .from(restores)
+    .where(ne(restores.reason, "cluster"));
+  return new Date(Math.max(at - clockMarginMs, settled?.at?.getTime() ?? 0));
 }
 
 /** Whether a charge is of an organization of this database, but not of a payment of it. */
