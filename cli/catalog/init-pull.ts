@@ -11,9 +11,10 @@ import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { packageName } from "../package-name.ts";
 import { removeControls } from "../ui/theme.ts";
+import { writeWhole } from "../write-whole.ts";
 import { readCatalog, readCatalogName, readText, resolveCatalogName, standardCatalog, standardName } from "./file.ts";
 import { requestPlan, requestPull } from "./session.ts";
-import { type Edit, mergeText, selectEdits, writeNewText, writeWhole } from "./write.ts";
+import { type Edit, mergeText, selectEdits, writeNewText } from "./write.ts";
 
 type ContextOf = (command: Command) => Context;
 

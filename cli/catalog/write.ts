@@ -1,5 +1,4 @@
 /** Writing `floe.yaml`: what changed is changed in place, and comments and order stay. */
-import { renameSync, writeFileSync } from "node:fs";
 import { Document, isAlias, isScalar, parseDocument } from "yaml";
 import { preserveAmounts, unquoteAmounts } from "./amounts.ts";
 
@@ -82,11 +81,4 @@ function put(whole: Fields, path: string[], value: unknown): void {
     put(inner, rest, value);
     whole[name] = inner;
   }
-}
-
-/** Write a file whole or not at all. */
-export function writeWhole(name: string, text: string): void {
-  const partial = `${name}.${process.pid}.partial`;
-  writeFileSync(partial, text);
-  renameSync(partial, name);
 }

@@ -63,7 +63,7 @@ export const commands: Record<string, Entry> = {
   edit: {
     summary: "Change something as YAML in your editor",
     heading: "start",
-    load: () => import("./edit.ts"),
+    load: loadTool(({ edit }) => edit.add),
   },
   open: { summary: "Open a page of the server in the browser", heading: "start", load: () => import("./open.ts") },
   init: defineEntry("Start a catalogue file", (all) => all.addInit),
@@ -184,13 +184,17 @@ export const commands: Record<string, Entry> = {
     load: loadTool(({ completion }) => completion.add),
   },
   alias: { summary: "Names of your own for commands", heading: "develop", load: loadTool(({ alias }) => alias.add) },
-  api: { summary: "Send any request: floe api /v1/products/", heading: "develop", load: () => import("./api.ts") },
+  api: {
+    summary: "Send any request: floe api /v1/products/",
+    heading: "develop",
+    load: loadTool(({ api }) => api.add),
+  },
 };
 
 type VerbModule = { add(group: Command, contextOf: (command: Command) => Context): void };
 const loadDocument = (pick: (all: Tools["documents"]) => VerbModule["add"]) =>
   loadTool(({ documents }) => pick(documents));
-const loadEdit = async (): Promise<VerbModule> => ({ add: (await import("./edit.ts")).addToGroup });
+const loadEdit = loadTool(({ edit }) => edit.addToGroup);
 /** Commands written by hand that stand in a group of the contract, by group and name. */
 const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>> = {
   customers: { import: loadTool(({ customersImport }) => customersImport.add) },

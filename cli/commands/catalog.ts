@@ -17,10 +17,10 @@ import {
 import { type CatalogFile, readCatalog, resolveCatalogName, standardName } from "../catalog/file.ts";
 import { hidePlan } from "../catalog/secrets.ts";
 import { type FileOptions, openFile, requestApply, requestPlan, requestRehearsal } from "../catalog/session.ts";
-import { writeWhole } from "../catalog/write.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
+import { writeWhole } from "../write-whole.ts";
 
 // One module has all of them, since the schema library and the reader of YAML are loaded with it.
 export { addInit, addPull } from "../catalog/init-pull.ts";

@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { writeWhole } from "../catalog/write.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
+import { writeWhole } from "../write-whole.ts";
 
 type Skill = { skill: string; agents: string };
 type Options = { dir?: string; agentsMd?: boolean; force?: boolean };

@@ -2,6 +2,7 @@
 export * as admin from "./admin.ts";
 export * as advance from "./advance.ts";
 export * as alias from "./alias.ts";
+export * as api from "./api.ts";
 export * as apiKeys from "./api-keys.ts";
 export * as audit from "./audit.ts";
 export * as commandList from "./commands.ts";
@@ -10,6 +11,7 @@ export * as customersImport from "./customers-import.ts";
 export * as demo from "./demo.ts";
 export * as doctor from "./doctor.ts";
 export * as documents from "./documents.ts";
+export * as edit from "./edit.ts";
 export * as eventsIngest from "./events-ingest.ts";
 export * as eventsStream from "./events-stream.ts";
 export * as eventsTail from "./events-tail.ts";
