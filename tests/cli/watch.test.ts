@@ -151,9 +151,11 @@ test.each([429, 503])(
   async (answered) => {
     const { err, code } = await watch(["products", "list", "--watch", "1"], {}, async (here) => {
       await askMore(1);
+      const before = server.received.length;
       [status, headers] = [answered, { "retry-after": "4" }];
       await until(() => here.stderr.text.includes("the next look is in 4 s"));
       const asked = server.received.length;
+      expect(asked).toBe(before + 1);
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect(server.received.length).toBe(asked);
     });
