@@ -20,7 +20,7 @@ const control = "server/app/control.ts";
 // biome-ignore format: a table, one fault in a line
 export const restoreFaults = {
   restore: [
-    ["margin", detection, "Math.max(at - clockMarginMs, ", "Math.max(at + clockMarginMs, ", ...restore],
+    ["margin", detection, "return new Date(at - clockMarginMs);", "return new Date(at + clockMarginMs);", ...restore],
     ["settled-again", detection, "settled?.at?.getTime() ?? 0", "0", "tests/scenarios/restore-large.long.test.ts"],
     ["open-restore", detection, "from(restores).where(isNull(restores.settled_at))", "from(restores)", ...restore],
     ["sandbox-payments", detection, ".where(eq(organization.sandbox, false));", ".where(eq(organization.sandbox, true));", ...restore],

@@ -2,8 +2,8 @@
 import { pino } from "pino";
 import {
   beginRestore,
-  findNewestPaymentTime,
   findOpenRestore,
+  findUncheckedTime,
   findUnknownCharge,
   type RestoreRow,
 } from "../operations/restore/detection.ts";
@@ -44,7 +44,7 @@ export type RestoreCheck = {
 /** Whether the processor knows newer charges than the database. If so, the server is in maintenance from its next start on. */
 export const checkRestore = ({ given, since }: { given: Given; since: Date | null }): Promise<RestoreCheck> =>
   runOperated(given, async (deps) => {
-    const from = since ?? (await findNewestPaymentTime(deps));
+    const from = since ?? (await findUncheckedTime(deps));
     const unknown = await findUnknownCharge(deps, from);
     const open = await findOpenRestore(deps.db);
     const restore = open ?? (unknown ? await beginRestore(deps, "processor") : undefined);

@@ -30,10 +30,7 @@ export async function findOpenRestore(db: Database): Promise<RestoreRow | undefi
   return row;
 }
 
-/**
- * When the newest payment of this database was begun, less a margin; or when the last restore was settled, if that is later. What was
- * charged before then was looked at, and some of it stays unknown: it was refunded, or kept by the operator.
- */
+/** When the newest payment of this database was begun, less a margin. */
 export async function findNewestPaymentTime({ db, clock }: Pick<Deps, "db" | "clock">): Promise<Date> {
   const newest = db
     .select({ created_at: payments.created_at })
@@ -48,11 +45,20 @@ export async function findNewestPaymentTime({ db, clock }: Pick<Deps, "db" | "cl
     .crossJoinLateral(newest)
     .where(eq(organization.sandbox, false));
   const at = row?.at?.getTime() ?? getServerClock(clock).now().getTime() - unpaidSearchMs;
-  const [settled] = await db
+  return new Date(at - clockMarginMs);
+}
+
+/**
+ * Since when charges may be unknown: since the newest payment, or since the last restore was settled. What was charged before then
+ * was looked at, and some of it stays unknown: it was refunded, or kept by the operator.
+ */
+export async function findUncheckedTime(deps: Deps): Promise<Date> {
+  const [settled] = await deps.db
     .select({ at: max(restores.settled_at) })
     .from(restores)
     .where(ne(restores.reason, "cluster"));
-  return new Date(Math.max(at - clockMarginMs, settled?.at?.getTime() ?? 0));
+  const newest = await findNewestPaymentTime(deps);
+  return new Date(Math.max(newest.getTime(), settled?.at?.getTime() ?? 0));
 }
 
 /** Whether a charge is of an organization of this database, but not of a payment of it. */
@@ -67,7 +73,7 @@ export async function findUnknownCharge(deps: Deps, since?: Date): Promise<Liste
   const { listCharges } = deps.processor;
   if (!listCharges) return undefined;
   let checked = 0;
-  for await (const charge of listCharges(since ?? (await findNewestPaymentTime(deps)))) {
+  for await (const charge of listCharges(since ?? (await findUncheckedTime(deps)))) {
     if (await isUnknownCharge(deps.db, charge)) return charge;
     checked += 1;
     if (checked === checkedMax) return undefined;
