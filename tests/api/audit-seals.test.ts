@@ -91,6 +91,7 @@ test("AUD-01: a hundred changes at once, and two processes that seal, make one c
   const changes = Array.from({ length: 100 }, (_, at) => change(`Book ${at}`));
   const seals = Array.from({ length: 20 }, () => seal(7));
   await Promise.all([...changes, ...seals]);
+  await Promise.all(Array.from({ length: 10 }, () => seal(7)));
   while ((await seal(50)) > 0);
   const report = verify(await readLines(seller.organization_id));
   expect(report.faults).toEqual([]);

@@ -6,6 +6,8 @@ import { afterEach, expect, test } from "vitest";
 import { removeOldEntries, sealNewEntries } from "../../server/operations/audit/store.ts";
 import { beginRestore } from "../../server/operations/restore/detection.ts";
 import { openPostgres } from "../../server/platform/db/database.ts";
+import { runWorkers } from "../../server/platform/jobs/workers.ts";
+import { partWorker } from "../../server/usage/events/parts.ts";
 import { type Floe, start } from "../support/floe.ts";
 import { migrations } from "../support/memory-database.ts";
 import { createEmptyDatabase, createPostgresDatabase } from "../support/postgres-database.ts";
@@ -60,6 +62,7 @@ async function runShop(floe: Floe): Promise<void> {
   for (let month = 0; month < 3; month += 1) {
     floe.clock.advance(31 * 86_400_000);
     await floe.runJobs();
+    await runWorkers(floe.deps, [partWorker]);
   }
   const { items } = await client.orders.list({ query: {} });
   expect(items.length).toBeGreaterThanOrEqual(3);
@@ -112,6 +115,10 @@ test.each(["before the first migration", "on a database that was there"])(
     const before = await count();
     // PostgreSQL answers this with a warning: the statements below show that nothing was granted.
     await floe.deps.db.execute(sql`grant update, delete on audit_log, audit_seals, audit_sealed to floe_app`);
+    const granted = await floe.deps.db.execute(sql`select name, privilege
+      from unnest(array['audit_log', 'audit_seals', 'audit_sealed']) name, unnest(array['update', 'delete', 'truncate', 'trigger']) privilege
+      where has_table_privilege('floe_app', name, privilege)`);
+    expect([...(granted as Iterable<unknown>)]).toEqual([]);
     const accepted: string[] = [];
     for (const [what, statement] of refused)
       await floe.deps.db.execute(sql.raw(statement)).then(
