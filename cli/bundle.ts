@@ -13,6 +13,9 @@ const apart: Record<string, string> = {
   "cli/ui/index.ts": "./cli-ui.js",
   "cli/filter.ts": "./cli-filter.js",
   "cli/mcp/command.ts": "./cli-mcp.js",
+  "cli/agent/render.ts": "./cli-agent.js",
+  "cli/ci/key.ts": "./cli-job.js",
+  "cli/accounts/keychain.ts": "./cli-keychain.js",
   "server/app/main.ts": "./server.js",
 };
 
@@ -21,6 +24,9 @@ const parts: Record<string, string> = {
   catalog: "cli/commands/catalog.ts",
   tools: "cli/commands/tools.ts",
   mcp: "cli/mcp/command.ts",
+  agent: "cli/agent/render.ts",
+  job: "cli/ci/key.ts",
+  keychain: "cli/accounts/keychain.ts",
 };
 
 const excludePackages = (root: string): Plugin => ({

@@ -1,6 +1,5 @@
 /** `floe logout`: end the session on the server, and forget it here. */
 import type { Command } from "commander";
-import { getKeychainPlace, loadToken, removeFromKeychain } from "../accounts/keychain.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
@@ -27,6 +26,7 @@ async function logout(context: Context): Promise<void> {
   const { profile, server } = context.settings();
   const credential = readKept(context.io.env, profile, server);
   if (!credential) return context.say(`You were not signed in at ${server}.\n`);
+  const { getKeychainPlace, loadToken, removeFromKeychain } = await import("../accounts/keychain.ts");
   let left = "";
   try {
     // A key was made elsewhere, and is revoked there.
