@@ -145,9 +145,12 @@ svg{--ground:#fbfcfd;--edge:#d5dde4;--text:#1d2b36;--dim:#5d6b76;--good:#16703c;
 @media (prefers-color-scheme:dark){svg{--ground:#0e1a22;--edge:#2a3b47;--text:#e3edf3;--dim:#93a4b0;--good:#6fd08c;--warn:#e3b341;--bad:#ff8a80;--link:#6cc7e0}}
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;fill:var(--text)}
 .strong{font-weight:600}.dim{fill:var(--dim)}.good{fill:var(--good)}.warn{fill:var(--warn)}.bad{fill:var(--bad)}.link{fill:var(--link)}
-.f{visibility:hidden;animation-duration:${seconds}s;animation-iteration-count:infinite;animation-timing-function:step-end}
+.f{visibility:hidden}.f:last-child{visibility:visible}
 ${frames.join("\n")}
-@media (prefers-reduced-motion:reduce){.f{animation:none!important}.f:last-child{visibility:visible}}
+@media (prefers-reduced-motion:no-preference){
+.f{animation-duration:${seconds}s;animation-iteration-count:infinite;animation-timing-function:step-end}
+${pictures.map((_, index) => `#p${index}{animation-name:f${index}}`).join("")}
+}
 </style>
 <defs>
 ${[...known].map(([line, id]) => `<text id="${id}" x="${edge}" y="${top + 14}" xml:space="preserve">${line}</text>`).join("\n")}
@@ -155,7 +158,7 @@ ${[...known].map(([line, id]) => `<text id="${id}" x="${edge}" y="${top + 14}" x
 <rect x="0.5" y="0.5" width="${wide - 1}" height="${high - 1}" rx="10" style="fill:var(--ground);stroke:var(--edge)"/>
 <g style="fill:var(--edge)"><circle cx="24" cy="22" r="6"/><circle cx="44" cy="22" r="6"/><circle cx="64" cy="22" r="6"/></g>
 <g>
-${pictures.map(({ body }, index) => `<g class="f" style="animation-name:f${index}">${body}</g>`).join("\n")}
+${pictures.map(({ body }, index) => `<g class="f" id="p${index}">${body}</g>`).join("\n")}
 </g>
 </svg>
 `;
