@@ -329,6 +329,9 @@ export const resourceViews: Record<string, ResourceView> = {
       resetSecret: "reset-secret",
       listDeliveries: "deliveries",
       redeliver: "redeliver",
+      startReplay: "replay",
+      getReplay: "get-replay",
+      stopReplay: "stop-replay",
     },
     columnsOf: {
       deliveries: [
@@ -347,6 +350,9 @@ export const resourceViews: Record<string, ResourceView> = {
         "floe webhooks reset-secret https://example.com/hooks",
         "floe webhooks reset-secret https://example.com/hooks --overlap 24h --yes",
       ],
+      replay: ["floe webhooks replay https://example.com/hooks --since 2026-05-31T04:00:00Z --events order.paid"],
+      "get-replay": ["floe webhooks get-replay REPLAY_ID"],
+      "stop-replay": ["floe webhooks stop-replay REPLAY_ID"],
       redeliver: [
         "floe webhooks redeliver WEBHOOK_EVENT_ID",
         "floe webhooks redeliver --failed --since 2h",

@@ -324,6 +324,9 @@ export const webhooks = {
   deleteEndpoint: "DELETE /v1/webhooks/endpoints/:id",
   resetSecret: "PATCH /v1/webhooks/endpoints/:id/secret",
   listDeliveries: "GET /v1/webhooks/deliveries",
+  startReplay: "POST /v1/webhooks/endpoints/:id/replays",
+  getReplay: "GET /v1/webhooks/replays/:id",
+  stopReplay: "POST /v1/webhooks/replays/:id/stop",
   redeliver: "POST /v1/webhooks/events/:id/redeliver",
   probe: "POST /v1/webhooks/probes",
 } as Routes<Api["webhooks"]>;

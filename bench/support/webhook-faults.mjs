@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the source
+
 const allowed = ["tests/rules/webhook-receivers.test.ts", "tests/api/webhook-endpoints.test.ts"];
 const addresses = "server/platform/external/network-addresses.ts";
 const outbound = "server/platform/external/outbound.ts";
@@ -11,6 +13,9 @@ const queue = "server/messaging/webhooks/queue.ts";
 const store = "server/messaging/webhooks/store.ts";
 const upkeep = "server/messaging/webhooks/upkeep.ts";
 const resting = ["tests/api/webhook-rests.test.ts"];
+const replaying = ["tests/api/webhook-replays.test.ts"];
+const replays = "server/messaging/webhooks/replays.ts";
+const replayed = "server/messaging/webhooks/replays-store.ts";
 const ordering = ["tests/api/webhooks-order.test.ts"];
 const offing = ["tests/api/webhooks.test.ts"];
 const service = "server/messaging/webhooks/service.ts";
@@ -128,11 +133,10 @@ export const webhookFaults = {
       "if (failures > 0) return undefined;",
       ...resting,
     ],
-    ["whole-runs", delivery, "endpoint.failures >= restAfterFailures ? 1 : runEventsMax", "runEventsMax", ...resting],
     ["run-goes-on", delivery, "if (failed_in_a_row >= restAfterFailures) break;", "", ...resting],
     ["not-hastened", delivery, "if (hasRecovered) await queue.scheduleRepeated(tx, endpoint, now);", "", ...resting],
     ["success-forgotten", rules, "(last === -1 ? before.failures : 0)", "before.failures", ...resting],
-    ["never-down", delivery, "(mayBeExhausted || isDown(counted, now))", "mayBeExhausted", ...resting],
+    ["never-down", delivery, "if (!isDown(endpoint, deps.clock.now()) && !isExhausted", "if (!isExhausted", ...resting],
     ["asked-rests", service, "patch: { paused_until: null, failures: 0 }", "patch: { paused_until: null }", ...resting],
     [
       "lease-kept",
@@ -148,6 +152,29 @@ export const webhookFaults = {
       "isNotNull(lease)",
       ...resting,
     ],
+  ],
+  replays: [
+    ["types-ignored", replayed, "types === null ? undefined : inArray(webhookEvents.type, types),", "", ...replaying],
+    [
+      "delivered-too",
+      replayed,
+      "failed_only ? sql`${webhookEvents.succeeded} is not true` : undefined,",
+      "",
+      ...replaying,
+    ],
+    ["of-all-times", replayed, "gte(webhookEvents.created_at, since),", "", ...replaying],
+    ["order-lost", replayed, "requeued_at: null }", "requeued_at: now }", ...replaying],
+    ["off-fed", replays, "if (!endpoint.enabled || isPaused) {", "if (isPaused) {", ...replaying],
+    ["several-at-once", replays, "if (open)\n", "if (open && !open)\n", ...replaying],
+    [
+      "stop-forgotten",
+      replays,
+      "stopped_at: now, finished_at: now, due_at: null, modified_at: now }),",
+      "stopped_at: now, finished_at: now, modified_at: now }),",
+      ...replaying,
+    ],
+    ["all-in-one-slice", replays, "const sliceMax = 200;", "const sliceMax = 100_000;", ...replaying],
+    ["slices-overlap", replays, "if (await store.isSliceWaiting(tx, replay)) {", "if (!replay) {", ...replaying],
   ],
   rotation: [
     ["never-ends", secrets, "new Date(expires_at) > now", 'expires_at !== ""', ...rotating],

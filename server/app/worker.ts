@@ -29,6 +29,7 @@ import {
 } from "../messaging/email/jobs.ts";
 import { streamTokenCleanup } from "../messaging/streams/jobs.ts";
 import { backlogWorker, deliveryWorker, dispatchWorker, webhookArchiveWorker } from "../messaging/webhooks/jobs.ts";
+import { replayWorker } from "../messaging/webhooks/replays.ts";
 import { resealEndpoints } from "../messaging/webhooks/secrets.ts";
 import { restartQueues } from "../messaging/webhooks/upkeep.ts";
 import { auditSealWorker } from "../operations/audit/jobs.ts";
@@ -70,6 +71,7 @@ export const dueWorkers: readonly Worker[] = [
   webhookArchiveWorker,
   deliveryWorker,
   backlogWorker,
+  replayWorker,
   mailWorker,
   grantRunWorker,
   grantCheckWorker,

@@ -107,6 +107,30 @@ export const WebhookProbeResult = z.object({
   duration_ms: z.int(),
 });
 
+/** Which events of an endpoint to send again. */
+export const WebhookReplayCreate = z.object({
+  since: instant.describe("Events from this time on."),
+  events: z.array(eventType).min(1).optional().describe("Only of these types, as order.paid."),
+  failed_only: z.boolean().default(false).describe("Only events that were not delivered."),
+  preview: z.boolean().default(false).describe("Only count them."),
+});
+
+/** Sending the events of an endpoint again, and how far that is. `id` is null for a preview. */
+export const WebhookReplay = z.object({
+  id: z.uuid().nullable(),
+  created_at: instant,
+  endpoint_id: z.uuid(),
+  since: instant,
+  types: z.array(z.string()).nullable(),
+  failed_only: z.boolean(),
+  status: z.enum(["preview", "running", "stopped", "finished"]),
+  total: z.int(),
+  /** How many of them have had their turn in the queue. */
+  requeued: z.int(),
+  finished_at: instant.nullable(),
+});
+export type WebhookReplay = z.output<typeof WebhookReplay>;
+
 const overlapUnitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** How long a replaced secret stays valid, in milliseconds; undefined where that is not said as `24h`. */
 const parseOverlap = (text: string): number | undefined => {
@@ -223,6 +247,40 @@ export const webhooks = {
       event_type: many(eventType).describe("Only of these event types."),
     }),
     response: page(WebhookDelivery),
+  },
+  startReplay: {
+    method: "POST",
+    id: "webhooks:start_replay",
+    path: "/v1/webhooks/endpoints/:id/replays",
+    audit: "webhook_replay.started",
+    summary: "Send the events of an endpoint again",
+    access: seller("webhooks:write", "webhook_deliveries:write"),
+    params: byId,
+    body: WebhookReplayCreate,
+    response: WebhookReplay,
+    status: 202,
+    errors: ["ResourceNotFound", "ResourceAlreadyExists"],
+  },
+  getReplay: {
+    method: "GET",
+    id: "webhooks:get_replay",
+    path: "/v1/webhooks/replays/:id",
+    summary: "Get a replay",
+    access: seller("webhooks:read"),
+    params: byId,
+    response: WebhookReplay,
+    errors: ["ResourceNotFound"],
+  },
+  stopReplay: {
+    method: "POST",
+    id: "webhooks:stop_replay",
+    path: "/v1/webhooks/replays/:id/stop",
+    audit: "webhook_replay.stopped",
+    summary: "Stop a replay",
+    access: seller("webhooks:write", "webhook_deliveries:write"),
+    params: byId,
+    response: WebhookReplay,
+    errors: ["ResourceNotFound"],
   },
   redeliver: {
     method: "POST",

@@ -40,6 +40,8 @@ const supportWrites = [
   "subscriptions.delete",
   "subscriptions.update",
   "webhooks.redeliver",
+  "webhooks.startReplay",
+  "webhooks.stopReplay",
 ];
 /** What only a role for API keys, or for all that customers may do, reads. */
 const closedReads = ["ciRules.list", "organizationAccessTokens.list", "sandbox.diffSnapshots", "sandbox.listMails"];

@@ -327,6 +327,7 @@ describe("the answers that have a reason of their own", () => {
     const save = { as: seller.key, body: { name: "held" } };
     for (const error of [undefined, "ResourceAlreadyExists"])
       expect((await call(named("sandbox.saveSnapshot"), save)).json.error).toBe(error);
+    expect((await call(named("webhooks.startReplay"), await all.beginReplay())).status).toBe(409);
     await runWithClock(floe.deps, seller.organization_id, async () => {
       for (const name of ["advance", "saveSnapshot", "restoreSnapshot"])
         expect((await call(named(`sandbox.${name}`), { as: seller.key, params: { name: "held" } })).json.error).toBe(
@@ -334,7 +335,6 @@ describe("the answers that have a reason of their own", () => {
         );
     });
   });
-
   test("409 where a plan is stale, and where a thing is taken", async () => {
     const { seller, call, sampleOf } = all;
     const body = { ...(sampleOf(named("catalog.apply")) as object), fingerprint: "stale" };

@@ -106,6 +106,7 @@ export async function fillExampleStore(floe: Floe, seller: Seller, folder: strin
   const members = (await client.customerMembers.listOfCustomer({ params: { id: team }, query: {} })).items;
   const [delivery] = (await client.webhooks.listDeliveries({ query: {} })).items;
   const request = await rowOf.logs(floe, seller);
+  const replays = (await rowOf.webhooks(floe, seller)).of as { getReplay: { id: string } };
   const words: Record<string, string> = {
     C70FC7: key.display_key.split("-").at(-1) ?? "",
     "ACME-0042": invoice_number ?? "",
@@ -131,6 +132,7 @@ export async function fillExampleStore(floe: Floe, seller: Seller, folder: strin
     MEMBER_ID: members.find(({ email }) => email === "kim@example.com")?.id ?? "",
     MEMBER_EXTERNAL_ID: "kim",
     WEBHOOK_EVENT_ID: delivery?.webhook_event.id ?? "",
+    REPLAY_ID: replays.getReplay.id,
     REQUEST_ID: request.params.request_id ?? "",
     "https://example.com/hooks": receiver,
     "3000/hooks": receiver,

@@ -7,6 +7,7 @@ import { formatUrl } from "../../shared/request.ts";
 import { type Floe, type Seller, start } from "./floe.ts";
 import { newId } from "./ids.ts";
 import { tokenOf } from "./portal-rows.ts";
+import { beginReplay } from "./replay-rows.ts";
 import { bodyOf, queryOf, type Row, rowOf } from "./rows.ts";
 
 export type Entry = { title: string; resource: keyof Api; name: string; op: Operation };
@@ -93,6 +94,7 @@ export async function startOperations() {
     other,
     seen,
     call,
+    beginReplay: () => beginReplay(floe, seller),
     sampleOf,
     paramsOf,
     /** Who may: the seller's key (for what only people may, the session), or nobody where everybody may. */

@@ -25,6 +25,7 @@ import {
   seatedOf,
   tokenOf,
 } from "./portal-rows.ts";
+import { stopReplay } from "./replay-rows.ts";
 
 /** Where a row of a resource is found: its path parameters, and those of single operations that name another thing. */
 export type Row = { params: Record<string, string>; of?: Record<string, Record<string, string>> };
@@ -363,10 +364,9 @@ export const rowOf: { [R in keyof Api]: (floe: Floe, seller: Seller) => Promise<
     await floe.runJobs();
     const [delivery] = (await seller.client.webhooks.listDeliveries({ query: {} })).items;
     if (!delivery) throw new Error("The event was not delivered.");
-    return { params: { id: endpoint.id }, of: { redeliver: { id: delivery.webhook_event.id } } };
+    return { params: { id: endpoint.id }, of: await stopReplay(floe, seller, delivery.webhook_event.id) };
   },
 };
-
 /** Where a seller can be registered, once for each: so many that no test comes round to one that it has used. */
 const taxed = sellableCountries
   .filter((country) => !["US", "CA", "MC", "IM", "LI"].includes(country))
@@ -519,6 +519,7 @@ export const bodyOf: Record<string, (product_id: string, number: number) => obje
     id: product_id,
   }),
   "organizationAccessTokens.create": () => ({ comment: "Sample", scopes: ["products:read"] }),
+  "webhooks.startReplay": () => ({ since: "2100-01-01T00:00:00Z" }),
   "webhooks.probe": () => ({ url: nobody }),
   "webhooks.createEndpoint": () => ({ url: nobody, events: ["order.paid"], name: "Sample" }),
 };

@@ -68,9 +68,7 @@ async function claim(tx: Tx, deps: Deps, key: RowKey): Promise<Run | undefined> 
 async function leaseNext(tx: Tx, deps: Deps, endpoint: store.EndpointRow): Promise<Run | undefined> {
   const now = deps.clock.now();
   const { organization_id, id: endpoint_id, url } = endpoint;
-  // While the receiver seems to be down, one event at a time finds out whether it is there again.
-  const eventsMax = endpoint.failures >= restAfterFailures ? 1 : runEventsMax;
-  const next = await queue.lockNext(tx, endpoint, now, eventsMax);
+  const next = await queue.lockNext(tx, endpoint, now, runEventsMax);
   if (next.length === 0) {
     await scheduleNext(tx, deps, endpoint);
     return undefined;
@@ -259,6 +257,7 @@ async function send(
     attempts.push({ event, reply, duration_ms: truncateToWhole(performance.now() - began) });
     if (!hasTime() || reply.http_code === null || computeRetryAfter(reply, serverNow) > 0) break;
     failed_in_a_row = isDelivered(reply.http_code) ? 0 : failed_in_a_row + 1;
+    // While the receiver seems to be down, one attempt finds out whether it is there again.
     if (failed_in_a_row >= restAfterFailures) break;
     if (!isDelivered(reply.http_code) && event.object_id !== null) failed.add(event.object_id);
   }

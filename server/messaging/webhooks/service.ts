@@ -29,6 +29,7 @@ import { createId, createToken } from "../../platform/ids.ts";
 import { checkEndpointCount } from "./endpoint-limits.ts";
 import { sendProbe } from "./probe.ts";
 import { wakeEndpoints } from "./queue.ts";
+import { replayService } from "./replays.ts";
 import { selectKnown } from "./rules.ts";
 import { findOverlapEnd, planPreviousSecrets } from "./secrets.ts";
 import * as store from "./store.ts";
@@ -224,6 +225,8 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
   },
 
   probe: (ctx, { body }) => sendProbe(ctx, body),
+
+  ...replayService,
 
   async redeliver(ctx, { params }) {
     await transact(ctx, async (tx) => {

@@ -11,6 +11,7 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
+import type { EventType } from "../../../shared/event-types.ts";
 import { owned } from "../../identity/organizations/tables.ts";
 import { instant, ownedKey, references, stamps } from "../../platform/db/columns.ts";
 import { events } from "../../platform/db/tables.ts";
@@ -148,5 +149,36 @@ export const webhookDeliveries = pgTable(
     references(table.webhook_event_id, webhookEvents, "cascade"),
     index("webhook_deliveries_list").on(table.organization_id, table.created_at),
     index("webhook_deliveries_event").on(table.organization_id, table.webhook_event_id),
+  ],
+);
+
+/** Sending the events of an endpoint again, from a time on, in the order in which they happened. */
+export const webhookReplays = pgTable(
+  "webhook_replays",
+  {
+    ...owned(),
+    endpoint_id: uuid().notNull(),
+    since: instant().notNull(),
+    /** Null: of every type. */
+    types: jsonb().$type<EventType[]>(),
+    failed_only: boolean().notNull(),
+    /** How many events it was about when it began, and how many of them are in the queue or were. */
+    total: integer().notNull(),
+    requeued: integer().notNull().default(0),
+    /** The number of the last event that was put in the queue, and of the last one that it is about. */
+    last_seq: bigint({ mode: "number" }).notNull(),
+    until_seq: bigint({ mode: "number" }).notNull(),
+    /** When the next events have their turn; null: it is over. */
+    due_at: instant(),
+    stopped_at: instant(),
+    finished_at: instant(),
+  },
+  (table) => [
+    ownedKey(table.id),
+    references(table.endpoint_id, webhookEndpoints, "cascade"),
+    index("webhook_replays_due").on(table.organization_id, table.due_at).where(sql`${table.due_at} is not null`),
+    uniqueIndex("webhook_replays_open")
+      .on(table.organization_id, table.endpoint_id)
+      .where(sql`${table.finished_at} is null`),
   ],
 );
