@@ -43,6 +43,14 @@ export const withoutScopes: Record<string, string> = {
   ...{ login: noRequest, logout: noRequest, whoami: noRequest, profiles: noRequest, open: noRequest },
   ...{ init: noRequest, validate: noRequest, commands: noRequest, schema: noRequest, completion: noRequest },
   ...{ alias: noRequest, notices: noRequest, skills: noRequest },
-  ...{ serve: operator, try: operator, migrate: operator, verify: operator, admin: operator, polar: operator },
+  ...{
+    serve: operator,
+    try: operator,
+    migrate: operator,
+    verify: operator,
+    admin: operator,
+    polar: operator,
+    "payments connect": operator,
+  },
   ...{ storefront: byAnyone, mcp: "each of its tools has scopes", api: "the request that it is given has scopes" },
 };
