@@ -65,7 +65,12 @@ test("the bill of materials says what refers to what, and floe to all that it na
 const buildFiles = /^(cli\/(bundle|bundle-react|build-manifest)\.ts|web\/vite\.config\.ts)$/;
 
 test("an audit without development dependencies sees each package that floe runs with", () => {
-  const { dependencies = {}, devDependencies = {}, peerDependencies = {} } = readManifest(root);
+  const {
+    dependencies = {},
+    devDependencies = {},
+    peerDependencies = {},
+    optionalDependencies = {},
+  } = readManifest(root);
   const { dependencies: bundled = {} } = readManifest(join(root, "bundled"));
   // The version is that of the development dependency.
   expect(Object.entries(bundled).filter(([name, range]) => range !== "*" || !(name in devDependencies))).toEqual([]);
@@ -81,9 +86,13 @@ test("an audit without development dependencies sees each package that floe runs
   );
   const names = [...new Set(imported)].filter((name) => !name.startsWith("node:")).sort();
   expect(names.length).toBeGreaterThan(30);
-  expect(names.filter((name) => !(name in { ...dependencies, ...bundled, ...peerDependencies }))).toEqual([]);
+  expect(
+    names.filter((name) => !(name in { ...dependencies, ...bundled, ...peerDependencies, ...optionalDependencies })),
+  ).toEqual([]);
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
-  const hidden = Object.keys({ ...dependencies, ...bundled }).filter((name) => packages[`node_modules/${name}`].dev);
+  const hidden = Object.keys({ ...dependencies, ...bundled, ...optionalDependencies }).filter(
+    (name) => packages[`node_modules/${name}`].dev,
+  );
   expect(hidden).toEqual([]);
   expect(packages["node_modules/knip"].dev).toBe(true);
 });
