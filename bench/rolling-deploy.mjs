@@ -25,7 +25,7 @@ try {
   const settled = report.settledMs === null ? "none left" : `settled after ${(report.settledMs / 1000).toFixed(1)} s`;
   console.log(
     `${report.requests} requests, ${report.sales} sales, ${report.failures.length} failures, exits ${report.exits.join(" ")}; ` +
-      `killed with ${report.cutByKill} requests open, its payments ${settled} (at most ${settledMsMax / 1000}); load ${loadavg()[0]?.toFixed(1)}`,
+      `killed with ${report.cutByKill} requests open, gone after ${(report.goneMs / 1000).toFixed(1)} s, its payments ${settled} (at most ${settledMsMax / 1000}); load ${loadavg()[0]?.toFixed(1)}`,
   );
   const isBad = report.failures.length + report.faults.length > 0 || report.exits.some((code) => code !== 0);
   if (isBad || (report.settledMs ?? 0) > settledMsMax) process.exitCode = 1;

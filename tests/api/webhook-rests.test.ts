@@ -63,6 +63,8 @@ describe("WHK-48", () => {
     expect(tried).toBeGreaterThan(10);
     expect(tried).toBeLessThan(40);
     expect((await listAttempts()).filter((count) => count === 0).length).toBeGreaterThan(10);
+    // Half a day: the next attempts of those that were tried are hours away.
+    await pass(144, 5 * 60_000);
     receiver.answer(200);
     receiver.received.length = 0;
     await pass(1, 5 * 60_000);

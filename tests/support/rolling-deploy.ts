@@ -12,6 +12,7 @@ import { and, count, countDistinct, eq, sql } from "drizzle-orm";
 import { verifyBooks } from "../../server/app/operator.ts";
 import { orders } from "../../server/billing/orders/tables.ts";
 import { payments } from "../../server/billing/payments/tables.ts";
+import { serverProcesses } from "../../server/platform/db/tables.ts";
 import { usageEvents } from "../../server/usage/events/tables.ts";
 import { type Balancer, openBalancer } from "./balancer.ts";
 import { eventually } from "./eventually.ts";
@@ -23,8 +24,8 @@ const secret = "a secret for tests, long enough to be one";
 /** How long the card processor takes for each call: sales are in progress whenever a server stops. */
 const processorMs = 700;
 const serverCount = 3;
-/** How long a sale may take that nothing interrupts. */
-const settledSoonMs = 8000;
+/** When the load balancer has seen for certain that a server is gone. */
+const noticedMs = 5000;
 
 export type DeployOptions = {
   databaseUrl: string;
@@ -45,6 +46,8 @@ export type DeployReport = {
   /** Requests that the killed server had not answered. */
   cutByKill: number;
   failuresOfKill: string[];
+  /** How long after the kill the others knew that it was gone. */
+  goneMs: number;
   /** How long after the kill its last payment was settled; null if it left none. */
   settledMs: number | null;
 };
@@ -155,32 +158,35 @@ async function replaceServers(
 
 /** Kill a server that has sales in progress, and wait until another has asked what became of them. */
 async function killOne(servers: ServerProcess[], balancer: Balancer, floe: Floe, stripe: StripeStandIn) {
-  const listPending = async () =>
-    (await floe.deps.db.select({ id: payments.id }).from(payments).where(eq(payments.status, "pending"))).map(
-      ({ id }) => id,
-    );
+  const { db } = floe.deps;
+  const listPending = () => db.select().from(payments).where(eq(payments.status, "pending"));
+  const listProcesses = async () => (await db.select().from(serverProcesses)).map(({ id }) => id);
   const isBuying = (one: ServerProcess) => balancer.listOpen(one.url).some((what) => what.endsWith("/confirm"));
   const victim = await eventually(async () => servers.find(isBuying), "a sale in progress");
   // Until the payment is written, and before the processor has answered.
   await sleep(processorMs / 2);
-  const before = balancer.failures.length;
+  const [before, known] = [balancer.failures.length, await listProcesses()];
   victim.child.kill("SIGKILL");
   const killedAt = performance.now();
-  const begun = new Set(await listPending());
+  const begun = await listPending();
   await victim.ended;
   // Who looks for an answer that was lost reads many short pages of the stand-in.
   stripe.wait(0);
-  // What the others have begun is settled soon; what is left then is the killed one's.
-  await sleep(settledSoonMs);
-  const left = (await listPending()).filter((id) => begun.has(id));
+  const gone = await eventually(async () => {
+    const there = new Set(await listProcesses());
+    return known.find((id) => !there.has(id));
+  }, "the killed server to be known as gone");
+  const goneMs = performance.now() - killedAt;
+  const left = new Set(begun.filter(({ process_id }) => process_id === gone).map(({ id }) => id));
+  await eventually(async () => {
+    return (await listPending()).some(({ id }) => left.has(id)) ? undefined : true;
+  }, "the payments of the killed server to be settled");
+  const settledMs = left.size > 0 ? performance.now() - killedAt : null;
+  // Until the load balancer has seen it, too.
+  await sleep(noticedMs);
   const cutByKill = balancer.remove(victim.url);
   servers.splice(servers.indexOf(victim), 1);
-  await eventually(async () => {
-    const pending = new Set(await listPending());
-    return left.some((id) => pending.has(id)) ? undefined : true;
-  }, "the payments of the killed server to be settled");
-  const settledMs = left.length > 0 ? performance.now() - killedAt : null;
-  return { cutByKill, failuresOfKill: balancer.failures.slice(before), settledMs };
+  return { cutByKill, failuresOfKill: balancer.failures.slice(before), goneMs, settledMs };
 }
 
 /** What the database and the card processor say is what the answers said. */
