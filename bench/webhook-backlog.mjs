@@ -37,7 +37,7 @@ async function main() {
   const floe = await start({
     databaseUrl: postgres.url,
     realTime: true,
-    settings: { FLOE_EMAIL_VERIFICATION: "off" },
+    settings: { FLOE_EMAIL_VERIFICATION: "off", FLOE_DATABASE_STATEMENT_SECONDS: "300" },
     replace: ({ config }) => ({ config: { ...config, development: true } }),
   });
   const { organization_id, client } = await floe.seller("backlog");
