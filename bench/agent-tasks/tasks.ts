@@ -15,7 +15,7 @@ export type Refusal = { task: string; command: string; code: number; next: RegEx
 const get = (kind: string, name: string, field: string): string => `floe ${kind} get ${name} --jq ${field}`;
 
 export const tasks: Task[] = [
-  { task: "What do I sell?", commands: ["floe products list --json name"], expect: /Pro.*Basic|Basic.*Pro/ },
+  { task: "What do I sell?", commands: ["floe products list --limit 30 --json name"], expect: /Pro.*Basic|Basic.*Pro/ },
   { task: "What does Pro cost?", commands: ["floe products get Pro --json name,prices.price_amount"], expect: /1900/ },
   {
     task: "Sell a wallpaper for $5",
@@ -253,7 +253,7 @@ export const tasks: Task[] = [
   {
     task: "Stop sending events to my program",
     commands: ["floe webhooks disable https://example.com/hooks --json enabled"],
-    check: "floe webhooks list --jq '.[0].enabled'",
+    check: "floe webhooks list --jq '.[] | select(.url == \"https://example.com/hooks\") | .enabled'",
     expect: /^false$/m,
   },
 ];

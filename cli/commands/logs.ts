@@ -167,8 +167,9 @@ async function listLogs(context: Context, options: Options): Promise<void> {
   const { since, limit = 50 } = options;
   const start = since && ("at" in since ? since.at : context.now() - since.ago_ms);
   const entries = await readEntries(context, buildQuery(options), start, new Map(), limit);
-  if (context.json) {
-    const { checkAskedFields, pick } = await import("../resource/show.ts");
+  const { checkAskedFields, isQuiet, pick } = await import("../resource/show.ts");
+  if (isQuiet(context)) context.page(entries.map(({ id }) => `${id}\n`).join(""));
+  else if (context.json) {
     const fields = checkAskedFields(context.globals.json, entryFields);
     context.page(`${JSON.stringify(fields ? entries.map((one) => pick(one, fields)) : entries, null, 2)}\n`);
   } else if (entries.length === 0) context.say("There is nothing in the log. Look further back with --since 7d.\n");

@@ -73,10 +73,19 @@ test.each([
 
 test("what a sale writes of its events", async () => {
   const texts = ["texts as materialized", "insert into"];
-  for (let count = 0; count < 4; count += 1) await sellOrder(floe, seller);
-  const before = await countPlans(...texts);
-  for (let count = 0; count < 4; count += 1) await sellOrder(floe, seller);
-  const after = await countPlans(...texts);
-  expect(after.kept - before.kept).toBeGreaterThanOrEqual(12);
-  expect(after.anew).toBe(before.anew);
+  const sell = async () => {
+    for (let count = 0; count < 4; count += 1) await sellOrder(floe, seller);
+  };
+  const measure = async () => {
+    const before = await countPlans(...texts);
+    await sell();
+    const after = await countPlans(...texts);
+    return { anew: after.anew - before.anew, kept: after.kept - before.kept };
+  };
+  await sell();
+  let made = await measure();
+  // As above, what goes on beside may take the connection: another one has its own statements, and plans the first of each anew.
+  for (let tries = 0; tries < 7 && (made.anew !== 0 || made.kept < 12); tries += 1) made = await measure();
+  expect(made.kept).toBeGreaterThanOrEqual(12);
+  expect(made.anew).toBe(0);
 });

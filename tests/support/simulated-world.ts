@@ -422,6 +422,8 @@ export async function openServer(
   const mortal = { name, isDead: false, left: null, hears: false } as unknown as Mortal;
   let clock: TestClock | undefined;
   const floe = await start({
+    // Notifications are sent by the real clock, beside the story.
+    settings: { FLOE_NOTIFY: "off" },
     databaseUrl: url.href,
     replace(deps) {
       clock = deps.clock as TestClock;

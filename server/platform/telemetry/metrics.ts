@@ -73,6 +73,8 @@ type FindOutbox = (db: Database) => Promise<{ undispatched_at: Date | null; unde
 export function openGauges(deps: Deps, version: string, findOutbox: FindOutbox): () => void {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
+  // What the workers of an earlier server in this process were late by is no matter of this one.
+  lateness.clear();
   const add = registry.createGauge;
   const addOne = (name: string, help: string, read: () => number | undefined | Promise<number | undefined>) =>
     add(name, help, async () => {
