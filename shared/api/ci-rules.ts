@@ -130,7 +130,7 @@ export const ciRules = {
       expires_at: instant,
     }),
     status: 201,
-    errors: ["NotPermitted", "TooManyRequests", "ServiceUnavailable"],
+    errors: ["NotPermitted"],
     external: true,
     answersOnce: true,
   },
