@@ -23,6 +23,8 @@ export const CiRule = z.object({
   issuer: z.string(),
   audience: z.string(),
   repository: z.string(),
+  /** Its id at the service, from the first job that was let in: a repository that takes over the name has another one. */
+  repository_id: z.string().nullable(),
   branch: z.string().nullable(),
   environment: z.string().nullable(),
   scopes: z.array(z.string()),

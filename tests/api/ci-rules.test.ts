@@ -117,6 +117,26 @@ describe("TOK-16: a rule", () => {
 });
 
 describe("TOK-17: which jobs a rule lets in", () => {
+  test("keeps the id of the repository, and lets in no other repository that takes over the name", async () => {
+    await exchange({ repository_id: "74" });
+    const [listed] = (await seller.client.ciRules.list({ query: {} })).items;
+    expect(listed?.repository_id).toBe("74");
+    expect(await refuseClaims({ repository_id: "75" })).toContain('Its repository_id is "75"');
+    expect(await refuseClaims({})).toContain("Its repository_id is nothing");
+    await exchange({ repository_id: "74" });
+    // A project of GitLab has its id as a number or a text.
+    const made = await makeCiRule(floe, seller, { provider: "gitlab" });
+    const claims = { project_path: "acme/shop", ref_path: "refs/heads/main" };
+    const ask = async (project_id: unknown) => (await send(await made.issuer.sign({ ...claims, project_id }))).status;
+    expect([await ask(9), await ask("9"), await ask(10)]).toEqual([201, 201, 403]);
+  });
+
+  test("of two repositories that are the first at once, one is let in", async () => {
+    const tokens = await Promise.all(["1", "2", "3", "4"].map((repository_id) => issuer.sign({ repository_id })));
+    const statuses = (await Promise.all(tokens.map((token) => send(token)))).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([201, 403, 403, 403]);
+  });
+
   test.each([
     ["another repository", { repository: "acme/other" }, "No CI rule of this organization lets this token in. See"],
     ["another case", { repository: "Acme/shop" }, "No CI rule"],

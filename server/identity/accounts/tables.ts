@@ -245,6 +245,8 @@ export const ciRules = pgTable(
     issuer: text().notNull(),
     audience: text().notNull(),
     repository: text().notNull(),
+    /** Of the first job that was let in; null until then, or where the service names none. */
+    repository_id: text(),
     branch: text(),
     environment: text(),
     scopes: jsonb().$type<string[]>().notNull(),

@@ -3,12 +3,12 @@ import type { CiRule } from "../../../../shared/api/ci-rules.ts";
 
 /** What a verified token says. */
 export type JobClaims = Readonly<Record<string, unknown>>;
-export type Rule = Pick<CiRule, "provider" | "audience" | "repository" | "branch" | "environment">;
+export type Rule = Pick<CiRule, "provider" | "audience" | "repository" | "repository_id" | "branch" | "environment">;
 
-/** What the services call the repository and the full name of the branch: refs/heads/main. */
+/** What the services call the repository, its id that no other ever has, and the full name of the branch: refs/heads/main. */
 const claimNames = {
-  github: { repository: "repository", ref: "ref" },
-  gitlab: { repository: "project_path", ref: "ref_path" },
+  github: { repository: "repository", id: "repository_id", ref: "ref" },
+  gitlab: { repository: "project_path", id: "project_id", ref: "ref_path" },
 } as const;
 const branchPrefix = "refs/heads/";
 /** It runs with the rights of the repository, and often on the code of a stranger's pull request. */
@@ -20,10 +20,18 @@ function matchBranch(wanted: string, ref: unknown): boolean {
   return wanted.endsWith("*") ? branch.startsWith(wanted.slice(0, -1)) : branch === wanted;
 }
 
+/** The id of the repository of a job, as text; null where the token has none. */
+export function getRepositoryId({ provider }: Pick<Rule, "provider">, claims: JobClaims): string | null {
+  const id = claims[claimNames[provider].id];
+  return typeof id === "string" || typeof id === "number" ? String(id) : null;
+}
+
 /** The claim that a rule does not let in, by its name; undefined where it lets the job in. */
 export function findMismatch(rule: Rule, claims: JobClaims): string | undefined {
   const names = claimNames[rule.provider];
   if (claims[names.repository] !== rule.repository) return names.repository;
+  // A name that was given up can be taken by a stranger, whose repository has another id.
+  if (rule.repository_id !== null && getRepositoryId(rule, claims) !== rule.repository_id) return names.id;
   if (![claims.aud].flat().includes(rule.audience)) return "aud";
   if (foreignEvents.has(claims.event_name)) return "event_name";
   if (rule.branch !== null && !matchBranch(rule.branch, claims[names.ref])) return names.ref;

@@ -21,7 +21,7 @@ import { sendSecurityMail } from "../people/security-mails.ts";
 import { apikey, ciExchanges, ciRules } from "../tables.ts";
 import { openIssuers } from "./issuers.ts";
 import { findMakerScopes } from "./makers.ts";
-import { describeClaim, findRule } from "./rules.ts";
+import { describeClaim, findMismatch, findRule, getRepositoryId } from "./rules.ts";
 
 type Row = typeof ciRules.$inferSelect;
 
@@ -158,7 +158,7 @@ async function issueKey(tx: Tx, ctx: Ctx, rule: Row, claims: JWTPayload) {
   });
   await tx
     .update(ciRules)
-    .set({ last_used_at: now })
+    .set({ last_used_at: now, repository_id: rule.repository_id ?? getRepositoryId(rule, claims) })
     .where(and(eq(ciRules.organization_id, rule.organization_id), eq(ciRules.id, rule.id)));
   await record(tx, ctx, {
     action: "ci_rule.used",
@@ -225,6 +225,7 @@ export const ciRuleService: Service<typeof operations, Ctx> = {
           issuer,
           audience,
           repository: body.repository,
+          repository_id: null,
           branch: body.branch ?? null,
           environment: body.environment ?? null,
           scopes: body.scopes,
@@ -266,6 +267,8 @@ export const ciRuleService: Service<typeof operations, Ctx> = {
       const rule = await lockRule(tx, organization_id, id).catch((error: unknown) => {
         throw error instanceof ApiError ? notPermitted(`${noRule} ${hint}`) : error;
       });
+      // Another job may have been the first meanwhile, of a repository with another id.
+      if (findMismatch(rule, claims) !== undefined) throw notPermitted(`${noRule} ${hint}`);
       await useToken(tx, rule, token, claims);
       return issueKey(tx, ctx, rule, claims);
     });

@@ -1,0 +1,1 @@
+ALTER TABLE "ci_rules" ADD COLUMN "repository_id" text;
