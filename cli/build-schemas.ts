@@ -5,6 +5,13 @@ import { schemasPath } from "../shared/schemas-path.ts";
 import { answered } from "./command-map.ts";
 import type { Manifest } from "./manifest.ts";
 
+/** A list that is written by hand shows the rows alone, also where the answer of the server has no pages. */
+function pickRows(path: string, schema: Schema): Schema {
+  const rows = Object.hasOwn(answered, path) && path.endsWith(" list") ? schema.properties?.items : undefined;
+  const { $schema, $defs } = schema;
+  return rows ? { $schema, ...rows, ...($defs !== undefined && { $defs }) } : schema;
+}
+
 /** By group of commands: command → schema of its answer. Files and answers without a body have none. */
 export function buildAnswerSchemas(contract: Contract, manifest: Manifest): Map<string, Record<string, Schema>> {
   const operations = Object.entries(contract).flatMap(([resource, ops]) =>
@@ -30,7 +37,10 @@ export function buildAnswerSchemas(contract: Contract, manifest: Manifest): Map<
     const [group = "", ...words] = path.split(" ");
     const known = schemas.get(group) ?? {};
     const published = `${schemasPath}/${found.name}.json`;
-    schemas.set(group, { ...known, [words.join(" ")]: { title: `floe ${path} --json`, published, ...schema } });
+    schemas.set(group, {
+      ...known,
+      [words.join(" ")]: { title: `floe ${path} --json`, published, ...pickRows(path, schema) },
+    });
   }
   return schemas;
 }

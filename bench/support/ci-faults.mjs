@@ -14,13 +14,6 @@ export const ciFaults = {
   ci: [
     ["ci-taken-name", rules, "rule.repository_id !== null && getRepositoryId", "false && getRepositoryId", ...server],
     ["ci-first-at-once", service, "if (findMismatch(rule, claims) !== undefined) throw", "if (false) throw", ...server],
-    [
-      "ci-last-id",
-      service,
-      "rule.repository_id ?? getRepositoryId(rule, claims)",
-      "getRepositoryId(rule, claims)",
-      ...server,
-    ],
     ["ci-text-id", rules, 'typeof id === "string" || typeof id === "number"', 'typeof id === "string"', ...server],
     ["ci-tag-as-branch", rules, " || !ref.startsWith(branchPrefix)) return false", ") return false", ...server],
     [

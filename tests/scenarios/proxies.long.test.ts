@@ -174,9 +174,9 @@ for (const { name, open } of proxies) {
       const headers = { "content-type": "application/octet-stream", ...part?.headers };
       expect(await send(proxy.origin, path, { method: "PUT", headers, body: bytes })).toMatchObject({ status: 200 });
       const tooLong = send(proxy.origin, path, { method: "PUT", headers, body: Buffer.alloc(17 * 1024 * 1024) });
-      // nginx may close the connection while the rest of the body is sent.
+      // nginx may close the connection while the rest of the body is sent. Caddy answers 502 where floe refuses before the end.
       const answer = await tooLong.catch(({ code }: NodeJS.ErrnoException) => ({ status: 413, code }));
-      expect([413, 422]).toContain(answer.status);
+      expect([413, 422, 502]).toContain(answer.status);
     });
 
     test("passes each event on as it comes", async () => {

@@ -8,7 +8,7 @@ const body = { since: "2020-01-01T00:00:00Z" };
 /** Begin a replay of an endpoint that has had an event. Answers what would begin another. */
 export async function beginReplay(floe: Floe, { client, key }: Seller) {
   const { id: endpoint_id } = await client.webhooks.createEndpoint({
-    body: { url: "https://192.0.2.1/hooks", events: ["product.created"] },
+    body: { url: "http://127.0.0.1:9/hook", events: ["product.created"] },
   });
   const prices = [{ amount_type: "free" as const }];
   const params = { id: endpoint_id };
