@@ -1,10 +1,11 @@
 /** `floe admin queues`, `dead-letters`, `retry`, `mails` and `endpoints`: what waits and fails on a server, of all sellers. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
 import { addPlace, type Place, readPlace, runServerWork } from "./admin-place.ts";
+import { createCountParser } from "./count-parser.ts";
 
 type FilterOptions = Place & { kind?: string; organization?: string; error?: string; limit: number };
 type RetryOptions = FilterOptions & { status: "dead" | "retrying"; dryRun?: boolean; yes?: boolean };
@@ -20,12 +21,7 @@ const listMax = 1000;
 /** So many jobs are shown before they are retried. */
 const previewMax = 5;
 
-const parseCount = (text: string): number => {
-  const value = Number(text);
-  if (!(Number.isInteger(value) && value > 0 && value <= listMax))
-    throw new InvalidArgumentError(`is a whole number from 1 to ${listMax}.`);
-  return value;
-};
+const parseCount = createCountParser(listMax);
 const addLimit = (command: Command): Command => command.option("--limit <count>", "how many at most", parseCount, 50);
 const addFilter = (command: Command): Command =>
   addPlace(command)

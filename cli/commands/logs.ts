@@ -11,6 +11,7 @@ import { addReading } from "../reading.ts";
 import { parseSince, type Since } from "../since.ts";
 import { truncateCell } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
+import { createCountParser } from "./count-parser.ts";
 
 /** An entry as JSON carries it. */
 type Entry = Omit<LogEntry, "created_at"> & { created_at: string };
@@ -58,12 +59,7 @@ function parseStatuses(text: string, before: string[] = []): string[] {
     throw new InvalidArgumentError(`must be one of: ok, failed, pending; not ${unknown.join(", ")}.`);
   return [...before, ...named];
 }
-const parseCount = (text: string): number => {
-  const value = Number(text);
-  if (!(Number.isInteger(value) && value > 0 && value <= pageSize * pagesMax))
-    throw new InvalidArgumentError(`is a whole number from 1 to ${pageSize * pagesMax}.`);
-  return value;
-};
+const parseCount = createCountParser(pageSize * pagesMax);
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root

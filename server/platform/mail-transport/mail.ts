@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, sql } from "drizzle-orm";
 import { getServerClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import { type Config, isLoopback } from "../config.ts";
 import type { Deps, Tx } from "../context.ts";
 import { seal, tryUnseal } from "../crypto/secrets.ts";
 import { addRows } from "../db/rows.ts";
@@ -37,7 +37,6 @@ const longestPauseMs = hourMs;
 const keptMs = 30 * 24 * hourMs;
 const connectMs = 10_000;
 const silenceMs = 30_000;
-const loopback = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** Whether mail is shown on the page /mail, which only a developer at this machine can open. */
 const hasInbox = ({ SMTP_URL, development }: Config): boolean => !SMTP_URL && development;
@@ -208,11 +207,11 @@ async function deliverMail(
 ): Promise<void> {
   const { createTransport } = await import("nodemailer");
   const { default: parseAddresses } = await import("nodemailer/lib/addressparser");
-  const { hostname, username } = new URL(url);
+  const address = new URL(url);
   const transport = createTransport({
     url,
     // A password is sent only over TLS; `?requireTLS=false` in the address disables this.
-    requireTLS: username !== "" && !loopback.has(hostname),
+    requireTLS: address.username !== "" && !isLoopback(address),
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
     socketTimeout: silenceMs,

@@ -9,6 +9,7 @@ import { expandScopes } from "../../../../shared/scopes.ts";
 import { getServerClock } from "../../../platform/clock.ts";
 import { anonymous, type Ctx, requireOrganization, requireOrganizations, type Tx } from "../../../platform/context.ts";
 import { buildPage, listRows, matchOrganizations, orderBy } from "../../../platform/db/page.ts";
+import { matchKey } from "../../../platform/db/rows.ts";
 import { transact } from "../../../platform/db/unit-of-work.ts";
 import { record } from "../../../platform/events/audit.ts";
 import { findReach, findRefusal } from "../../../platform/external/outbound.ts";
@@ -159,7 +160,7 @@ async function issueKey(tx: Tx, ctx: Ctx, rule: Row, claims: JWTPayload) {
   await tx
     .update(ciRules)
     .set({ last_used_at: now, repository_id: rule.repository_id ?? getRepositoryId(rule, claims) })
-    .where(and(eq(ciRules.organization_id, rule.organization_id), eq(ciRules.id, rule.id)));
+    .where(matchKey(ciRules, rule));
   await record(tx, ctx, {
     action: "ci_rule.used",
     actor: { ...anonymous, kind: "system" },
@@ -180,11 +181,7 @@ async function issueKey(tx: Tx, ctx: Ctx, rule: Row, claims: JWTPayload) {
 
 /** A rule under its lock, so that none is used while it is deleted. */
 async function lockRule(tx: Tx, organization_id: string, id: string): Promise<Row> {
-  const [row] = await tx
-    .select()
-    .from(ciRules)
-    .where(and(eq(ciRules.organization_id, organization_id), eq(ciRules.id, id)))
-    .for("update");
+  const [row] = await tx.select().from(ciRules).where(matchKey(ciRules, { organization_id, id })).for("update");
   if (!row) throw notFound();
   return row;
 }
@@ -249,7 +246,7 @@ export const ciRuleService: Service<typeof operations, Ctx> = {
       checkSession(ctx.actor);
       const row = await lockRule(tx, requireOrganization(ctx), params.id);
       // Its keys go with it, by their foreign key.
-      await tx.delete(ciRules).where(and(eq(ciRules.organization_id, row.organization_id), eq(ciRules.id, row.id)));
+      await tx.delete(ciRules).where(matchKey(ciRules, row));
     }),
   async exchange(ctx, { body: { organization: named, token } }) {
     const issuer = readIssuer(token);
