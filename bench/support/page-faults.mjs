@@ -1,6 +1,8 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the source
 const seats = ["tests/web/seats.long.test.ts"];
 const portal = ["tests/web/portal.long.test.ts"];
 const terms = ["tests/web/terms.test.ts"];
+const documents = ["tests/rules/invoices.test.ts"];
 const failures = ["tests/web/open-checkout.long.test.ts"];
 
 /** Faults of the pages, with the tests that must see them. */
@@ -115,6 +117,50 @@ export const pageFaults = {
       ".home-facts dt",
       ".facts dt",
       "tests/web/style-sheets.test.ts",
+    ],
+  ],
+  "formats of documents": [
+    [
+      "a document ignores the country of its reader",
+      "shared/formats.ts",
+      "if (country !== null && getMessages(language).regions.includes(country)) return `${language}-${country}`;",
+      "",
+      ...documents,
+    ],
+    [
+      "a country that is none becomes a format",
+      "shared/formats.ts",
+      "region && (countries as readonly string[]).includes(region)",
+      "region",
+      ...documents,
+    ],
+    [
+      "a page of another language takes the formats of the reader's own",
+      "shared/formats.ts",
+      "if (own === language && region",
+      "if (region",
+      ...documents,
+    ],
+    [
+      "a document says nothing of its formats",
+      "server/billing/invoices/rules.ts",
+      "...(formats === resolveFormats(null, null, language) ? {} : { formats }),",
+      "",
+      "tests/api/invoices.test.ts",
+    ],
+    [
+      "the dates of a page are those of its language",
+      "server/billing/invoices/page.ts",
+      'new Intl.DateTimeFormat(formats, { dateStyle: "long"',
+      'new Intl.DateTimeFormat(document.language, { dateStyle: "long"',
+      ...documents,
+    ],
+    [
+      "the rates of a page are those of its language",
+      "server/billing/invoices/sums.ts",
+      "const formatAmount = (amount: number) => formatMoney(amount, currency, formats);",
+      "const formatAmount = (amount: number) => formatMoney(amount, currency, document.language);",
+      ...documents,
     ],
   ],
 };

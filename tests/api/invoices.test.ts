@@ -15,7 +15,7 @@ import { upload } from "../support/files.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { newId } from "../support/ids.ts";
 import { deflatedZeros, png } from "../support/images.ts";
-import { readPdf, readXml, schemaFaults } from "../support/invoices.ts";
+import { isDrawn, readPage, readPdf, readXml, schemaFaults } from "../support/invoices.ts";
 import { sellOrder } from "../support/rows.ts";
 
 let floe: Floe;
@@ -95,6 +95,28 @@ describe("an invoice", () => {
     floe.clock.advance(61 * 60 * 1000);
     expect((await fetched(pdf.url)).status).toBe(403);
   });
+
+  test.each<[string | null, string, string, string]>([
+    ["de-AT", "de-AT", "Rechnung", "$ 19,00"],
+    ["en-US", "en-US", "Invoice", "$19.00"],
+    ["en", "en-GB", "Invoice", "US$19.00"],
+    [null, "fr-FR", "Facture", "19,00 $US"],
+  ])(
+    "ORD-35: a buyer in France with the locale %s gets one as it is written in %s",
+    async (locale, formats, ...texts) => {
+      const id = await sellTo();
+      const { customer, created_at } = await seller.client.orders.get({ params: { id } });
+      const words = [
+        ...texts,
+        new Intl.DateTimeFormat(formats, { dateStyle: "long", timeZone: "UTC" }).format(new Date(created_at)),
+      ];
+      await seller.client.customers.update({ params: { id: customer.id }, body: { locale } });
+      await call("POST", `/v1/orders/${id}/invoice`);
+      const { url } = await printed(`/v1/orders/${id}/invoice`);
+      const { text } = await readPage((await fetched(url)).bytes);
+      for (const word of words) expect([word, isDrawn(word, text)]).toEqual([word, true]);
+    },
+  );
 
   test("says of tax what the order says: the rate and the registration's number, or who pays it instead", async () => {
     const { client, organization_id } = seller;

@@ -7,6 +7,8 @@ import { linkDocument, readLink } from "../../server/billing/invoices/links.ts";
 import { makePdf } from "../../server/billing/invoices/pdf.ts";
 import { printDocument } from "../../server/billing/invoices/printer.ts";
 import { checkQueue, getFormat, getMediaPath, hashDocument, hasInvoice } from "../../server/billing/invoices/rules.ts";
+import { computeSums } from "../../server/billing/invoices/sums.ts";
+import { resolveFormats } from "../../shared/formats.ts";
 import { resolveLanguage } from "../../shared/messages/index.ts";
 import { computeFraction } from "../../shared/money.ts";
 import { areMetadata, isDrawn, readPage, readPdf, readXml, sampleDocument, schemaFaults } from "../support/invoices.ts";
@@ -286,6 +288,49 @@ test("the language is the buyer's own, their country's where all read it, and En
     "en",
   ]);
 });
+
+test.each([
+  ["de-AT", "DE", "de-AT"],
+  ["de_ch", null, "de-CH"],
+  ["de", "AT", "de-AT"],
+  [null, "AT", "de-AT"],
+  ["de", "US", "de-DE"],
+  ["en", "US", "en-US"],
+  ["en", "DE", "en-GB"],
+  ["en-ZZ", "US", "en-US"],
+  ["fr", "CA", "fr-CA"],
+  ["ja-JP", "JP", "en-GB"],
+  [null, null, "en-GB"],
+])(
+  "amounts and dates of a buyer with the locale %s and a country %s are written as in %s",
+  (locale, country, formats) => {
+    expect(resolveFormats(locale, country, resolveLanguage(locale, country))).toBe(formats);
+  },
+);
+
+test("a page is written in the formats of the buyer, with a glyph for each of their signs", async () => {
+  const day = { issued_on: "2027-01-04", lines: [{ label: "Pro", amount: 132000 }], currency: "eur" };
+  const write = async (changes: Partial<InvoiceDocument>) => {
+    const { text, missingFonts } = await readPage(await makePdf(sampleDocument({ ...day, ...changes }), null));
+    expect(missingFonts).toEqual([]);
+    return text;
+  };
+  for (const [language, formats, ...words] of [
+    ["de", undefined, "4. Januar 2027", "1.320,00 €"],
+    ["de", "de-AT", "4. Jänner 2027", "€ 1.320,00"],
+    ["de", "de-CH", "4. Januar 2027", "EUR 1'320.00"],
+    ["en", undefined, "4 January 2027", "€1,320.00"],
+    ["en", "en-US", "January 4, 2027", "€1,320.00"],
+    ["fr", "fr-CH", "4 janvier 2027", "1'320.00 €"],
+    ["fr", "fr-CA", "4 janvier 2027", "1 320,00 €"],
+  ] as const) {
+    const text = await write({ language, ...(formats ? { formats } : {}) });
+    for (const word of words) expect([formats, word, isDrawn(word, text)]).toEqual([formats, word, true]);
+  }
+  const tax = [{ name: "VAT", country: "AT", state: null, rate: "8.25", taxable_amount: 132000, amount: 10890 }];
+  const labels = computeSums(sampleDocument({ language: "de", formats: "de-AT", tax })).map(({ label }) => label);
+  expect(labels.join("\n").replaceAll("\u00a0", " ")).toContain("8,25 % auf € 1.320,00");
+}, 60_000);
 
 test("what XML and pages cannot hold is taken out of a text, and an address is written as its country does", () => {
   expect(cleanText(" a\u0000b\u202e\nc\ud800\ufeff ")).toBe("ab c\ufffd");

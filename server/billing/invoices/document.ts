@@ -1,4 +1,5 @@
 import type { Address } from "../../../shared/addresses.ts";
+import { resolveFormats } from "../../../shared/formats.ts";
 import type { Language } from "../../../shared/messages/index.ts";
 
 /** One side of an invoice. */
@@ -36,6 +37,8 @@ export type InvoiceDocument = {
   /** The invoice that a credit note or a receipt belongs to. */
   reference: { number: string; issued_on: string } | null;
   language: Language;
+  /** How amounts and dates are written, where other than usual in the language. Absent on others, whose digests stay the same. */
+  formats?: string;
   currency: string;
   /** What a seller calls the buyer and the sale in its own books: the ids of the API. */
   order_id: string;
@@ -69,6 +72,10 @@ export type InvoiceDocument = {
   footer: string | null;
   accent_color: string;
 };
+
+/** The locale by which a document writes amounts and dates. */
+export const getFormats = ({ language, formats }: Pick<InvoiceDocument, "language" | "formats">): string =>
+  formats ?? resolveFormats(null, null, language);
 
 /** A picture on a document. */
 export type Logo = { format: "png" | "jpg"; bytes: Uint8Array };

@@ -4,7 +4,7 @@ import { createElement as h, type ReactElement, type ReactNode } from "react";
 import { computeLuminance } from "../../../shared/colors.ts";
 import { getMessages } from "../../../shared/messages/index.ts";
 import { formatMoney } from "../../../shared/money.ts";
-import { formatAddress, type InvoiceDocument, type Logo, type Party } from "./document.ts";
+import { formatAddress, getFormats, type InvoiceDocument, type Logo, type Party } from "./document.ts";
 import { splitGraphemes, type TextPiece } from "./fonts.ts";
 import { computeSums, type Sum } from "./sums.ts";
 
@@ -84,11 +84,10 @@ export type Setting = {
 export function composePage(document: InvoiceDocument, { font, split, logo }: Setting): ReactElement<DocumentProps> {
   const messages = getMessages(document.language).invoice;
   const { kind, currency, seller, buyer } = document;
-  const formatAmount = (amount: number) => formatMoney(amount, currency, messages.locale);
+  const formats = getFormats(document);
+  const formatAmount = (amount: number) => formatMoney(amount, currency, formats);
   const formatDay = (date: string) =>
-    new Intl.DateTimeFormat(messages.locale, { dateStyle: "long", timeZone: "UTC" }).format(
-      new Date(`${date}T00:00:00Z`),
-    );
+    new Intl.DateTimeFormat(formats, { dateStyle: "long", timeZone: "UTC" }).format(new Date(`${date}T00:00:00Z`));
   /** A text in the direction of its script, each part of it in a font that has its letters. */
   const write = (text: string, style: Style | Style[] = {}) => {
     const direction = startsRight.test(text) ? { direction: "rtl", textAlign: "left" } : {};
@@ -150,7 +149,7 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
       title,
       creator: "floe",
       producer: "floe",
-      language: messages.locale,
+      language: formats,
       conformance: "PDF/A-3b",
       creationDate: new Date(`${document.issued_on}T00:00:00Z`),
     } as object,
@@ -221,9 +220,10 @@ export function composePage(document: InvoiceDocument, { font, split, logo }: Se
 export const collectTexts = (document: InvoiceDocument): string[] => {
   const { seller, buyer, lines, discount, footer, note, payment, language } = document;
   const addresses = [seller.address, buyer.address].flatMap((one) => (one ? formatAddress(one, language) : []));
+  // The largest amount has each sign of the format, also those between groups of digits.
   const own =
     JSON.stringify(getMessages(language).invoice) +
-    formatMoney(1, document.currency, getMessages(language).invoice.locale);
+    formatMoney(-Number.MAX_SAFE_INTEGER, document.currency, getFormats(document));
   const people = [seller.name, seller.trade_name, seller.email, buyer.name, buyer.email, seller.website];
   const ids = [seller.tax_id, buyer.tax_id, document.number, document.reference?.number];
   const rest = [discount?.label, footer, note, payment, ...lines.map(({ label }) => label)];

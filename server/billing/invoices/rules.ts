@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { InvoiceExport } from "../../../shared/api/invoices.ts";
 import { ApiError } from "../../../shared/errors.ts";
+import { resolveFormats } from "../../../shared/formats.ts";
 import { getMessages, type Language, resolveLanguage } from "../../../shared/messages/index.ts";
 import { allocate, computeFraction, formatMoney, formatUnitMoney } from "../../../shared/money.ts";
 import { describeLine } from "../../../shared/usage.ts";
@@ -102,10 +103,9 @@ function allocateRefund(tax: readonly InvoiceTax[], net_amount: number, refund: 
 function formatLineName(
   { derivation, currency }: OrderRow,
   { label, position }: OrderItemRow,
-  language: Language,
+  { language, formats: locale }: { language: Language; formats: string },
 ): string {
   const messages = getMessages(language).invoice;
-  const { locale } = messages;
   const line = derivation.lines[position];
   const number = line?.reverses?.order_number;
   const said = line
@@ -137,6 +137,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
   const { order, customer, items } = sale;
   const totals = computeTotals(order);
   const language = resolveLanguage(customer.locale, order.billing_address?.country ?? null);
+  const formats = resolveFormats(customer.locale, order.billing_address?.country ?? null, language);
   const { tax_lines, tax: treatment, discount } = order.derivation;
   const tax: InvoiceTax[] = tax_lines.map(({ name, country, state, rate, taxable_amount, amount }) => ({
     name,
@@ -153,6 +154,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     kind: invoice.kind,
     number: invoice.number,
     language,
+    ...(formats === resolveFormats(null, null, language) ? {} : { formats }),
     currency: order.currency,
     order_id: order.id,
     customer_id: order.customer_id,
@@ -192,7 +194,7 @@ export function describeDocument(sources: Sources): InvoiceDocument {
     ...common,
     issued_on: getDay(isReceipt && payment ? payment.created_at : order.created_at),
     reference: isReceipt ? { number: order_number, issued_on: getDay(order.created_at) } : null,
-    lines: items.map((item) => ({ label: formatLineName(order, item, language), amount: item.amount })),
+    lines: items.map((item) => ({ label: formatLineName(order, item, { language, formats }), amount: item.amount })),
     is_tax_inclusive: order.tax_behavior === "inclusive",
     subtotal_amount: order.subtotal_amount,
     discount:

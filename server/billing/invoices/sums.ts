@@ -1,6 +1,6 @@
 import { getMessages } from "../../../shared/messages/index.ts";
 import { formatMoney } from "../../../shared/money.ts";
-import type { InvoiceDocument, InvoiceTax } from "./document.ts";
+import { getFormats, type InvoiceDocument, type InvoiceTax } from "./document.ts";
 
 /** One line beneath the lines of a document, and how much it matters. */
 export type Sum = { label: string; amount: number; weight: "plain" | "grand" | "soft" | "due" };
@@ -10,9 +10,10 @@ export function computeSums(document: InvoiceDocument): Sum[] {
   const { kind, language, currency, discount, balance_amount, paid_amount, due_amount, total_amount } = document;
   const { reduction } = document;
   const messages = getMessages(language).invoice;
-  const formatAmount = (amount: number) => formatMoney(amount, currency, messages.locale);
+  const formats = getFormats(document);
+  const formatAmount = (amount: number) => formatMoney(amount, currency, formats);
   const formatPercent = (rate: string) =>
-    new Intl.NumberFormat(messages.locale, { maximumFractionDigits: 4 }).format(rate as Intl.StringNumericLiteral);
+    new Intl.NumberFormat(formats, { maximumFractionDigits: 4 }).format(rate as Intl.StringNumericLiteral);
   const buildPlainSum = (label: string, amount: number): Sum => ({ label, amount, weight: "plain" });
   const getTax = ({ name, rate, taxable_amount, amount }: InvoiceTax): Sum => {
     const own = messages.taxes[name as keyof typeof messages.taxes] ?? name;

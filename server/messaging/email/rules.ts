@@ -1,6 +1,4 @@
-import { countries } from "../../../shared/countries.ts";
-import { readLocale } from "../../../shared/locales.ts";
-import { getMessages, type Language, resolveLanguage, type ServerMessages } from "../../../shared/messages/index.ts";
+import { getMessages, resolveLanguage, type ServerMessages } from "../../../shared/messages/index.ts";
 import { formatMoney } from "../../../shared/money.ts";
 import type { OrderRow } from "../../billing/orders/rules.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
@@ -110,18 +108,6 @@ const formatOf = memoizeOnce((key) => {
   return new Intl.DateTimeFormat(locale, { timeZone, ...styles[style as keyof typeof styles] });
 });
 
-/**
- * The locale by which the page wrote amounts and dates for a buyer; undefined if the language is another one, or no country is
- * named. Others than known countries are not taken, because formats are kept in memory for each locale.
- */
-function findFormats(locale: string | null, language: Language): string | undefined {
-  if (locale === null || !/^[a-z]{2,3}[-_]/i.test(locale)) return undefined;
-  const { language: own, region } = readLocale(locale);
-  return own === language && region && (countries as readonly string[]).includes(region)
-    ? `${own}-${region}`
-    : undefined;
-}
-
 /** Who the seller is by law, and its terms, for the foot of a mail; undefined where the seller has set none of it. */
 function describeLegal(seller: OrganizationRow, messages: ServerMessages["email"]) {
   const { legal_name, legal_settings } = serializeOrganization(seller);
@@ -142,7 +128,7 @@ export function getSpeech(
   const country = billing_address?.country ?? null;
   const language = resolveLanguage(locale, country);
   const messages = getMessages(language).email;
-  const formats = findFormats(locale, language) ?? messages.locale;
+  const formats = resolveFormats(locale, country, language);
   const legal = describeLegal(seller, messages);
   const write = (moment: Date, style: keyof typeof styles): string =>
     formatOf(`${style} ${formats} ${findZone(country, moment)}`).format(moment);
@@ -178,3 +164,5 @@ export function getSpeech(
   };
 }
 export type EmailLocale = ReturnType<typeof getSpeech>;
+
+import { resolveFormats } from "../../../shared/formats.ts";

@@ -2,7 +2,6 @@ import type { EmailMessages } from "../en/email.ts";
 
 /** Emails to customers, in German. */
 export const messages: EmailMessages = {
-  locale: "de-DE",
   subject: (number, seller) => `Ihre Bestellung ${number} bei ${seller}`,
   paid: (amount, seller) => `Vielen Dank. ${seller} hat Ihre Zahlung von ${amount} erhalten.`,
   unpaid: (seller) => `Vielen Dank für Ihre Bestellung bei ${seller}. Es wurde nichts abgebucht.`,

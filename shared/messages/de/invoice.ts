@@ -2,7 +2,6 @@ import type { InvoiceMessages } from "../en/invoice.ts";
 
 /** Invoices, credit notes and receipts, in German. */
 export const messages: InvoiceMessages = {
-  locale: "de-DE",
   invoice: "Rechnung",
   credit_note: "Rechnungskorrektur",
   receipt: "Zahlungsbeleg",

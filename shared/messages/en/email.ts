@@ -1,6 +1,5 @@
 /** Emails to customers, in English. */
 export const messages = {
-  locale: "en-GB",
   subject: (number: string, seller: string) => `Your order ${number} from ${seller}`,
   paid: (amount: string, seller: string) => `Thank you. ${seller} has received your payment of ${amount}.`,
   unpaid: (seller: string) => `Thank you for your order from ${seller}. Nothing was charged.`,

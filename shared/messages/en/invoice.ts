@@ -1,6 +1,5 @@
 /** Invoices, credit notes and receipts, in English. */
 export const messages = {
-  locale: "en-GB",
   invoice: "Invoice",
   credit_note: "Credit note",
   receipt: "Receipt",

@@ -2,7 +2,6 @@ import type { EmailMessages } from "../en/email.ts";
 
 /** Emails to customers, in French. */
 export const messages: EmailMessages = {
-  locale: "fr-FR",
   subject: (number, seller) => `Votre commande ${number} chez ${seller}`,
   paid: (amount, seller) => `Merci. ${seller} a bien reçu votre paiement de ${amount}.`,
   unpaid: (seller) => `Merci pour votre commande chez ${seller}. Rien n’a été débité.`,

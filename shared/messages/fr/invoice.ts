@@ -2,7 +2,6 @@ import type { InvoiceMessages } from "../en/invoice.ts";
 
 /** Invoices, credit notes and receipts, in French. */
 export const messages: InvoiceMessages = {
-  locale: "fr-FR",
   invoice: "Facture",
   credit_note: "Avoir",
   receipt: "Reçu",
