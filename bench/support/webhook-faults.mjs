@@ -18,6 +18,10 @@ const replays = "server/messaging/webhooks/replays.ts";
 const replayed = "server/messaging/webhooks/replays-store.ts";
 const ordering = ["tests/api/webhooks-order.test.ts"];
 const offing = ["tests/api/webhooks.test.ts"];
+const heading = ["tests/api/webhook-headers.test.ts"];
+const headers = "server/messaging/webhooks/own-headers.ts";
+const probe = "server/messaging/webhooks/probe.ts";
+const declared = "shared/api/webhooks.ts";
 const service = "server/messaging/webhooks/service.ts";
 
 /** Faults of what sellers' webhooks keep to: where they go, when they are sent again, and how they are signed. */
@@ -189,5 +193,56 @@ export const webhookFaults = {
     ],
     ["not-resealed", secrets, "({ ...one, secret: reseal(one.secret) })", "one", ...rotating],
     ["own-keeps-others", service, "if (body.secret !== undefined) patch.previous_secrets = [];", "", ...rotating],
+  ],
+  headers: [
+    [
+      "sent-elsewhere",
+      headers,
+      "if (new URL(change.url).origin === origin) return undefined;",
+      "return undefined;",
+      ...heading,
+    ],
+    [
+      "stored-open",
+      headers,
+      'seal(secret, "webhook-headers", endpoint_id, JSON.stringify(headers))',
+      "JSON.stringify(headers)",
+      ...heading,
+    ],
+    ["said-back", delivery, "text: redactHeaders(reply.text, own)", "text: reply.text", ...heading],
+    [
+      "said-back-to-probe",
+      probe,
+      "const text = redactHeaders(reply.text, own);",
+      "const { text } = reply;",
+      ...heading,
+    ],
+    ["lost-is-none", headers, "text === null ? undefined :", "text === null ? {} :", ...heading],
+    [
+      "signature-forged",
+      declared,
+      "else if (reservedHeader.test(lower))",
+      "else if (reservedHeader.test(name))",
+      ...heading,
+    ],
+    ["own-over-ours", declared, "(?:content|proxy|webhook)-.*", "(?:content|proxy)-.*", ...heading],
+    ["line-end", declared, "else if (!headerValue.test(value))", "else if (value.length > 1024)", ...heading],
+    ["without-limit", declared, "const headersMax = 10;", "const headersMax = 11;", ...heading],
+    [
+      "merged",
+      service,
+      "sealHeaders(ctx.config.secret, row.id, headers);",
+      "sealHeaders(ctx.config.secret, row.id, { ...openHeaders(ctx, row), ...headers });",
+      ...heading,
+    ],
+    ["not-resealed", secrets, 'row.headers && reseal(row.headers, "webhook-headers")', "row.headers", ...heading],
+    ["request-of-none", rules, '...(request_id !== null && { "x-request-id": request_id }),', "", ...heading],
+    [
+      "request-of-others",
+      queue,
+      "and ${events.id} = ${webhookEvents.event_id}",
+      "and ${events.request_id} is null limit 1",
+      ...heading,
+    ],
   ],
 };

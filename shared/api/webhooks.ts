@@ -21,6 +21,8 @@ export const WebhookEndpoint = z.object({
   uses_standard_webhook_signature: z.boolean(),
   /** Until then events are also signed with a secret that was replaced; null where none is. */
   previous_secret_expires_at: instant.nullable(),
+  /** The names of the seller's own headers, sorted; their values are never shown. */
+  header_names: z.array(z.string()),
 });
 export type WebhookEndpoint = z.output<typeof WebhookEndpoint>;
 
@@ -60,6 +62,36 @@ const events = z
 /** Kept as it is given: what counts as enough is the rule of clients that still send their own (WHK-02). */
 const secret = z.string().min(32).max(512).describe("Your own signing secret; one is made if not given.");
 
+const headersMax = 10;
+const headerName = /^[a-z][a-z0-9_.-]{0,63}$/i;
+/** Visible ASCII and single spaces or tabs within it: nothing that ends a header. */
+const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?$/;
+/** What the server itself sets, or what decides how HTTP reads the request. */
+const reservedHeader =
+  /^(?:connection|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent|x-request-id|traceparent|tracestate|(?:content|proxy|webhook)-.*)$/;
+
+const headers = z
+  .record(z.string(), z.string())
+  .superRefine((given, issues) => {
+    const names = Object.keys(given);
+    if (names.length > headersMax) issues.addIssue(`At most ${headersMax} headers.`);
+    const seen = new Set<string>();
+    for (const [name, value] of Object.entries(given)) {
+      const addFault = (message: string) => issues.addIssue({ code: "custom", message, path: [name], input: name });
+      const lower = name.toLowerCase();
+      if (!headerName.test(name))
+        addFault("The name of a header is 1 to 64 letters, digits, -, _ or ., and begins with a letter.");
+      else if (reservedHeader.test(lower)) addFault("The server sets this header itself.");
+      else if (seen.has(lower)) addFault("This header is given twice.");
+      else if (!headerValue.test(value)) addFault("The value of a header is 1 to 1024 visible ASCII characters.");
+      seen.add(lower);
+    }
+  })
+  .overwrite((given) => Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value])))
+  .describe(
+    "Your own headers of the requests, such as the key of a gateway. Their values are stored sealed and never shown.",
+  );
+
 export const WebhookEndpointCreate = z.object({
   url,
   events,
@@ -68,6 +100,7 @@ export const WebhookEndpointCreate = z.object({
   secret: unlessNull(secret),
   enabled: z.boolean().default(true).describe("Whether events are sent."),
   api_version: unlessNull(apiVersion).describe("Contract version of the events; by default the one you call with."),
+  headers: unlessNull(headers),
   organization_id: organizationOf,
 });
 
@@ -80,6 +113,9 @@ export const WebhookEndpointUpdate = z.object({
   secret: unlessNull(secret),
   enabled: unlessNull(z.boolean()).describe("Whether events are sent."),
   api_version: unlessNull(apiVersion).describe("Contract version of the events."),
+  headers: unlessNull(headers).describe(
+    "Your own headers of the requests, in place of all earlier ones; {} for none. An address on another server needs them again.",
+  ),
 });
 
 export const probeSignatures = ["valid", "wrong", "missing"] as const;

@@ -88,6 +88,22 @@ describe("hosted Polar behind the same API", () => {
     expect(sent.status).toBe(404);
   });
 
+  test("WHK-50: headers of a webhook endpoint, which Polar would leave out, are refused", async () => {
+    const endpoint = {
+      url: "https://example.com/hooks",
+      events: ["order.paid"],
+      format: "raw",
+      headers: { "x-a": "1" },
+    };
+    for (const [method, path] of [
+      ["POST", "/v1/webhooks/endpoints"],
+      ["PATCH", `/v1/webhooks/endpoints/${newId()}`],
+    ] as const) {
+      const { status, json } = await floe.request(method, path, { token: seller.key, body: endpoint });
+      expect([status, json]).toMatchObject([422, { detail: [{ loc: ["body", "headers"] }] }]);
+    }
+  });
+
   test("to any other organization here nothing exists there", async () => {
     const product = await seller.client.products.create({ body: { name: "Ours", prices: [fixed] } });
     expect((await floe.request("GET", `/v1/products/${product.id}`, { token: outside.key })).status).toBe(404);

@@ -20,8 +20,8 @@ export type Receiver = {
     status: number | ((number: number) => number | Promise<number>),
     headers?: (number: number) => Record<string, string>,
   ): void;
-  /** Say back what was sent, from now on. */
-  echo(): void;
+  /** Say back what was sent, from now on: the body, or the headers as JSON. */
+  echo(part?: "body" | "headers"): void;
   close(): Promise<void>;
 };
 
@@ -30,7 +30,7 @@ export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   let status: (number: number) => number | Promise<number> = () => 200;
   let headersOf: (number: number) => Record<string, string> = () => ({});
-  let isEcho = false;
+  let echoed: "body" | "headers" | undefined;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -38,7 +38,8 @@ export async function startReceiver(): Promise<Receiver> {
       const body = Buffer.concat(chunks).toString("utf8");
       received.push({ headers: request.headers, body, json: JSON.parse(body), port: request.socket.remotePort });
       const { length } = received;
-      response.writeHead(await status(length), headersOf(length)).end(isEcho ? body : "noted");
+      const answer = { none: "noted", body, headers: JSON.stringify(request.headers) };
+      response.writeHead(await status(length), headersOf(length)).end(answer[echoed ?? "none"]);
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -50,8 +51,8 @@ export async function startReceiver(): Promise<Receiver> {
       headersOf = headers;
       status = typeof given === "number" ? () => given : given;
     },
-    echo() {
-      isEcho = true;
+    echo(part = "body") {
+      echoed = part;
     },
     async close() {
       server.closeAllConnections();

@@ -173,6 +173,7 @@ export const defaults: readonly Default[] = [
     value: "",
     reason: "Polar does not say to which endpoint an event went.",
   },
+  { place: "header_names", value: [], reason: "Polar sends no headers of the seller." },
 ];
 
 const defaultsByPlace = new Map<string, Default[]>();

@@ -56,10 +56,12 @@ export function findRefusal(resource: string, name: string, isPublished: boolean
 }
 
 /**
- * What a change is held to here and hosted Polar does not check: it would be left out, and charged all the same (SUB-65).
+ * What is asked for here and hosted Polar does not do: it would be left out, and a change charged all the same (SUB-65).
  */
 export const uncheckedFields: Readonly<Record<string, readonly string[]>> = {
   "checkoutClient.confirm": ["quote"],
   "subscriptions.update": ["quote", "maximum_amount"],
   "portalSubscriptions.update": ["quote", "maximum_amount"],
+  "webhooks.createEndpoint": ["headers"],
+  "webhooks.updateEndpoint": ["headers"],
 };

@@ -12,6 +12,7 @@ import { createId } from "../../platform/ids.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { deliveries } from "../../platform/telemetry/metrics.ts";
 import { writeDisabledMail } from "./messages.ts";
+import { type OwnHeaders, openHeaders, redactHeaders } from "./own-headers.ts";
 import * as queue from "./queue.ts";
 import {
   buildHeaders,
@@ -38,7 +39,7 @@ const runEventsMax = 20;
 const runMsMax = 5000;
 const workerName = "webhooks.deliver";
 
-type Taken = { id: string; payload: string; round: number; object_id: string | null };
+type Taken = { id: string; payload: string; round: number; object_id: string | null; request_id: string | null };
 /** An endpoint's events that are sent one after another, in their order, by the sender that holds the lease of the queue. */
 type Run = {
   organization_id: string;
@@ -48,6 +49,8 @@ type Run = {
   /** Attempts in a row that had failed before it. */
   failures: number;
   secrets: string[];
+  /** The seller's own. */
+  headers: OwnHeaders;
   events: Taken[];
 };
 type Attempt = { event: Taken; reply: OutboundReply; duration_ms: number };
@@ -74,18 +77,20 @@ async function leaseNext(tx: Tx, deps: Deps, endpoint: store.EndpointRow): Promi
     return undefined;
   }
   const signing = openSigningSecrets(deps, endpoint);
-  if (!signing)
+  const headers = openHeaders(deps, endpoint);
+  if (!signing || !headers)
     throw new Error(
       `The secret of webhook endpoint ${endpoint.id} was sealed with a FLOE_SECRET that is gone. Reset it.`,
     );
   const lease = createId(now);
   const { process_id } = deps;
   await queue.scheduleEndpoint(tx, endpoint, { due_at: new Date(now.getTime() + leaseMs), lease, process_id });
-  const events = next.map(({ id, payload, round, object_id }) => ({
-    ...{ id, round, object_id },
+  const events = next.map(({ id, payload, round, object_id, request_id }) => ({
+    ...{ id, round, object_id, request_id },
     payload: openTokens(deps.config.secrets, "event-tokens", organization_id, payload ?? ""),
   }));
-  return { organization_id, endpoint_id, lease, url, failures: endpoint.failures, secrets: signing, events };
+  const { failures } = endpoint;
+  return { organization_id, endpoint_id, lease, url, failures, secrets: signing, headers, events };
 }
 
 /** End the turn of an endpoint, and say when its next one is. The caller holds the endpoint. */
@@ -241,7 +246,7 @@ export async function deliver(deps: Deps, key: RowKey): Promise<void> {
 async function send(
   deps: Deps,
   sender: ReturnType<typeof openSender>,
-  { secrets, events, failures }: Run,
+  { secrets, headers: own, events, failures }: Run,
   hasTime: () => boolean,
 ): Promise<Attempt[]> {
   const attempts: Attempt[] = [];
@@ -252,9 +257,13 @@ async function send(
     // Receivers compare the time of the signature with their own, whatever the seller's clock says.
     const serverNow = getServerClock(deps.clock).now();
     const began = performance.now();
-    const headers = buildHeaders(secrets, event.id, toUnixSeconds(serverNow), event.payload);
-    const reply = await sender.post(headers, event.payload);
-    attempts.push({ event, reply, duration_ms: truncateToWhole(performance.now() - began) });
+    const headers = buildHeaders(secrets, event.id, toUnixSeconds(serverNow), event.payload, event.request_id);
+    const reply = await sender.post({ ...own, ...headers }, event.payload);
+    attempts.push({
+      event,
+      reply: { ...reply, text: redactHeaders(reply.text, own) },
+      duration_ms: truncateToWhole(performance.now() - began),
+    });
     if (!hasTime() || reply.http_code === null || computeRetryAfter(reply, serverNow) > 0) break;
     failed_in_a_row = isDelivered(reply.http_code) ? 0 : failed_in_a_row + 1;
     // While the receiver seems to be down, one attempt finds out whether it is there again.

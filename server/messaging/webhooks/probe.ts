@@ -15,6 +15,7 @@ import { apiVersions, type ClientProfile, getVersionedProfile } from "../../plat
 import { createId } from "../../platform/ids.ts";
 import { createLimiter } from "../../platform/limits/attempts.ts";
 import { writeChatBody } from "./messages.ts";
+import { openHeaders, redactHeaders } from "./own-headers.ts";
 import { buildHeaders, deriveListenSecret, writeRawBody } from "./rules.ts";
 import { openSigningSecrets } from "./secrets.ts";
 import { openSender } from "./sender.ts";
@@ -52,7 +53,10 @@ export async function sendProbe(ctx: Ctx, probe: Probe): Promise<Result> {
   const sender = openSender(probe.url, reach);
   try {
     const began = performance.now();
-    const { http_code, text } = await sender.post(headers, body);
+    const own = (endpoint && openHeaders(ctx, endpoint)) ?? {};
+    const reply = await sender.post({ ...own, ...headers }, body);
+    const { http_code } = reply;
+    const text = redactHeaders(reply.text, own);
     const duration_ms = truncateToWhole(performance.now() - began);
     return http_code === null
       ? { id, http_code, response: null, error: text, duration_ms }

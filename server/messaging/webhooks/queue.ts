@@ -1,12 +1,23 @@
 /** The statements of endpoints' queues: events that wait for their attempts, in their order, and what becomes of them. */
-import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, min, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, inArray, isNotNull, isNull, lte, min, type SQL, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
 import { isAmong, matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { events } from "../../platform/db/tables.ts";
 import { isHeld, isQueued, isRepeated, webhookEndpoints, webhookEvents } from "./tables.ts";
 
 type EndpointRow = typeof webhookEndpoints.$inferSelect;
 type WebhookEventRow = typeof webhookEvents.$inferSelect;
+/** An event that is sent, and the request that caused it, if one did. */
+type SentRow = WebhookEventRow & { request_id: string | null };
+
+const sent = {
+  ...getTableColumns(webhookEvents),
+  request_id: sql<
+    string | null
+  >`(select request_id from ${events} where ${events.organization_id} = ${webhookEvents.organization_id}
+    and ${events.id} = ${webhookEvents.event_id})`,
+};
 
 /** How many of a run may be repeated attempts, so that new events are sent beside them. */
 const repeatedShareMax = 10;
@@ -30,10 +41,10 @@ export async function lockEndpoint(tx: Tx, key: RowKey): Promise<EndpointRow | u
  * The next events of an endpoint in their order, kept until the transaction ends: attempts that are due again, and the first of
  * the queue. Events whose object has an earlier one that waits are held back until that one is through (WHK-13).
  */
-export async function lockNext(tx: Tx, endpoint: RowKey, now: Date, limit: number): Promise<WebhookEventRow[]> {
+export async function lockNext(tx: Tx, endpoint: RowKey, now: Date, limit: number): Promise<SentRow[]> {
   const { next_attempt_at, seq } = webhookEvents;
   const repeated = await tx
-    .select()
+    .select(sent)
     .from(webhookEvents)
     .where(and(matchQueue(endpoint), isRepeated(webhookEvents), lte(next_attempt_at, now)))
     .orderBy(asc(next_attempt_at))
@@ -41,7 +52,7 @@ export async function lockNext(tx: Tx, endpoint: RowKey, now: Date, limit: numbe
     .for("update");
   for (let round = 0; round < roundsMax; round += 1) {
     const queued = await tx
-      .select()
+      .select(sent)
       .from(webhookEvents)
       .where(and(matchQueue(endpoint), isQueued(webhookEvents)))
       .orderBy(asc(seq))

@@ -86,19 +86,21 @@ export const deriveListenSecret = (secret: string, organization_id: string): str
 
 /**
  * The headers of one attempt; only the time differs between attempts (WHK-07). During a rotation there is a signature for each
- * secret, the current one first, separated by spaces.
+ * secret, the current one first, separated by spaces. An event that a request caused carries the id of that request (WHK-51).
  */
 export const buildHeaders = (
   secrets: readonly string[],
   id: string,
   timestamp: number,
   body: string,
+  request_id: string | null = null,
 ): Record<string, string> => ({
   "content-type": "application/json",
   "user-agent": "floe webhooks",
   "webhook-id": id,
   "webhook-timestamp": String(timestamp),
   "webhook-signature": secrets.map((secret) => sign(secret, id, timestamp, body)).join(" "),
+  ...(request_id !== null && { "x-request-id": request_id }),
 });
 
 /** Whether a client can read an event of this type: one it does not know throws in its hands. */

@@ -59,18 +59,21 @@ export async function resealEndpoints({ db, config, log }: Deps): Promise<void> 
   for (let after: RowKey | undefined, isMore = true; isMore; ) {
     const rows = await store.findSealed(db, after, pageRows);
     for (const row of rows) {
-      const reseal = (sealed: string): string => {
-        if (tryUnseal([secret], "webhook-secret", row.id, sealed) !== null) return sealed;
-        const text = tryUnseal(secrets, "webhook-secret", row.id, sealed);
-        if (text !== null) return seal(secret, "webhook-secret", row.id, text);
+      const reseal = (sealed: string, purpose: "webhook-secret" | "webhook-headers" = "webhook-secret"): string => {
+        if (tryUnseal([secret], purpose, row.id, sealed) !== null) return sealed;
+        const text = tryUnseal(secrets, purpose, row.id, sealed);
+        if (text !== null) return seal(secret, purpose, row.id, text);
         log.error({ endpoint_id: row.id }, "A webhook endpoint's secret can be opened no more. Reset it.");
         return sealed;
       };
       const resealed = {
         secret: reseal(row.secret),
+        headers: row.headers && reseal(row.headers, "webhook-headers"),
         previous_secrets: row.previous_secrets.map((one) => ({ ...one, secret: reseal(one.secret) })),
       };
-      const isChanged = resealed.previous_secrets.some((one, at) => one.secret !== row.previous_secrets[at]?.secret);
+      const isChanged =
+        resealed.headers !== row.headers ||
+        resealed.previous_secrets.some((one, at) => one.secret !== row.previous_secrets[at]?.secret);
       if (isChanged || resealed.secret !== row.secret) await store.replaceSealed(db, row, resealed);
     }
     after = rows.at(-1);

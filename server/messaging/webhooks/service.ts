@@ -27,6 +27,7 @@ import { checkAddress, findReach } from "../../platform/external/outbound.ts";
 import { type ApiVersion, type ClientProfile, getVersionedProfile } from "../../platform/http/profiles.ts";
 import { createId, createToken } from "../../platform/ids.ts";
 import { checkEndpointCount } from "./endpoint-limits.ts";
+import { findHeadersRefusal, openHeaders, sealHeaders } from "./own-headers.ts";
 import { sendProbe } from "./probe.ts";
 import { wakeEndpoints } from "./queue.ts";
 import { replayService } from "./replays.ts";
@@ -50,7 +51,8 @@ function serializeEndpoint(ctx: Ctx, row: store.EndpointRow): WebhookEndpoint {
     ? (tryUnseal(config.secrets, "webhook-secret", row.id, row.secret) ?? "")
     : secretPrefix + maskedSecret;
   const previous_secret_expires_at = findOverlapEnd(ctx, row);
-  return { ...row, secret, events, uses_standard_webhook_signature, previous_secret_expires_at };
+  const header_names = Object.keys(openHeaders(ctx, row) ?? {}).sort();
+  return { ...row, secret, events, uses_standard_webhook_signature, previous_secret_expires_at, header_names };
 }
 
 /** A version asked for by name counts more than the headers the endpoint is made with. */
@@ -82,11 +84,12 @@ export async function createEndpoints(tx: Tx, ctx: Ctx, bodies: readonly Create[
   await checkEndpointCount(tx, requireOrganization(ctx), bodies.length);
   const created_at = ctx.clock.now();
   const since_seq = await store.findLatestSeq(tx);
-  const values = bodies.map(({ url, events, format, enabled, secret, name = null, api_version }) => {
+  const values = bodies.map(({ url, events, format, enabled, secret, name = null, api_version, headers = {} }) => {
     const id = createId(created_at);
     return {
       ...{ id, organization_id: requireOrganization(ctx), created_at, url, name, format, events, enabled, since_seq },
       secret: seal(ctx.config.secret, "webhook-secret", id, secret ?? createToken(secretPrefix)),
+      headers: sealHeaders(ctx.config.secret, id, headers),
       ...resolvePinned(ctx.client, api_version),
     };
   });
@@ -112,10 +115,13 @@ export async function updateEndpoints(
   const drafts = changes.map(({ id, body }) => {
     const row = rows.get(id);
     if (!row) return notFound();
-    const { api_version, ...given } = body;
+    const refusal = findHeadersRefusal(row, body);
+    if (refusal) return refusal;
+    const { api_version, headers, ...given } = body;
     const patch: Partial<store.EndpointRow> = Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),
     );
+    if (headers !== undefined) patch.headers = sealHeaders(ctx.config.secret, row.id, headers);
     if (body.secret !== undefined) patch.previous_secrets = [];
     if (body.secret !== undefined) patch.secret = seal(ctx.config.secret, "webhook-secret", row.id, body.secret);
     // The pause was asked for by the receiver that was there.

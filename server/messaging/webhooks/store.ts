@@ -112,6 +112,7 @@ export const findSealed = (db: Database, after: RowKey | undefined, limit: numbe
       id: webhookEndpoints.id,
       secret: webhookEndpoints.secret,
       previous_secrets: webhookEndpoints.previous_secrets,
+      headers: webhookEndpoints.headers,
     })
     .from(webhookEndpoints)
     .where(
@@ -121,16 +122,16 @@ export const findSealed = (db: Database, after: RowKey | undefined, limit: numbe
     .orderBy(asc(webhookEndpoints.organization_id), asc(webhookEndpoints.id))
     .limit(limit);
 
-/** Replace sealed secrets, unless the current one has changed since it was read. */
-export async function replaceSealed(
-  db: Database,
-  row: RowKey & { secret: string },
-  sealed: Pick<EndpointRow, "secret" | "previous_secrets">,
-): Promise<void> {
+type Sealed = Pick<EndpointRow, "secret" | "previous_secrets" | "headers">;
+/** Replace what is sealed, unless the current secret or the headers have changed since they were read. */
+export async function replaceSealed(db: Database, row: RowKey & Sealed, sealed: Sealed): Promise<void> {
+  const { secret, headers } = webhookEndpoints;
   await db
     .update(webhookEndpoints)
     .set(sealed)
-    .where(and(matchKey(webhookEndpoints, row), eq(webhookEndpoints.secret, row.secret)));
+    .where(
+      and(matchKey(webhookEndpoints, row), eq(secret, row.secret), sql`${headers} is not distinct from ${row.headers}`),
+    );
 }
 
 /** Lock the events among these ids that are not dispatched yet, in order. */

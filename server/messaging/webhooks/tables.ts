@@ -32,6 +32,8 @@ export const webhookEndpoints = pgTable(
     secret: text().notNull(),
     /** Replaced secrets that events are signed with as well, each until a time of the server's clock; sealed, the newest first. */
     previous_secrets: jsonb().$type<PreviousSecret[]>().notNull().default([]),
+    /** The seller's own headers of the requests, as a sealed JSON object; null: none. */
+    headers: text(),
     events: jsonb().$type<string[]>().notNull(),
     enabled: boolean().notNull().default(true),
     generation: text().$type<ClientProfile["generation"]>().notNull(),

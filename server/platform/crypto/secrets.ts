@@ -51,6 +51,7 @@ export type SealPurpose =
   | "storage-download"
   | "storage-part"
   | "stream-token"
+  | "webhook-headers"
   | "webhook-response"
   | "webhook-secret";
 
