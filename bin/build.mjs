@@ -7,6 +7,7 @@ import { build } from "esbuild";
 import { build as buildWeb } from "vite";
 import { bundleCli } from "../cli/bundle.ts";
 import { bundleReact } from "../cli/bundle-react.ts";
+import { writeManual } from "../cli/man/write.ts";
 import { findBundledPackages, findInstalledPackages, writeNotices } from "../cli/notices.ts";
 import { buildSbom } from "../cli/sbom.ts";
 import { writeManifest } from "../cli/write-manifest.ts";
@@ -20,7 +21,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
-const [cli, server, workers, web] = await Promise.all([
+const [cli, server, workers, web, , tree] = await Promise.all([
   bundleCli(root, dist, version),
   build(getServerOptions(root, dist)),
   build(getWorkerOptions(root, dist)),
@@ -39,5 +40,6 @@ writeFileSync(join(dist, "THIRD_PARTY_NOTICES"), writeNotices([...packages]));
 const sbom = buildSbom(root, [...packages], { id: randomUUID(), at: new Date() });
 writeFileSync(join(dist, "sbom.cdx.json"), `${JSON.stringify(sbom, null, 2)}\n`);
 copyServerFiles(root, dist);
+writeManual(dist, tree, version);
 mkdirSync(join(dist, "schema"));
 writeFileSync(join(dist, "schema/catalog-v1.json"), `${JSON.stringify(describeCatalog(), null, 2)}\n`);

@@ -41,7 +41,14 @@ const byAnyone = "everybody may ask";
 /** Commands without scopes, and why: by their path, or by its first word. */
 export const withoutScopes: Record<string, string> = {
   ...{ login: noRequest, logout: noRequest, whoami: noRequest, profiles: noRequest, open: noRequest },
-  ...{ init: noRequest, validate: noRequest, commands: noRequest, schema: noRequest, completion: noRequest },
+  ...{
+    init: noRequest,
+    validate: noRequest,
+    commands: noRequest,
+    schema: noRequest,
+    completion: noRequest,
+    man: noRequest,
+  },
   ...{ alias: noRequest, notices: noRequest, skills: noRequest },
   ...{
     serve: operator,

@@ -28,6 +28,7 @@ const local = new Set([
   "help",
   "skills",
   "alias",
+  "man",
 ]);
 /** Arguments and flags of commands written by hand that name things of a group. */
 const handReferences: Record<string, string> = {

@@ -6,14 +6,15 @@ import type { Contract } from "../shared/contract.ts";
 import { scopes } from "../shared/scopes.ts";
 import { buildManifest } from "./build-manifest.ts";
 import { buildAnswerSchemas } from "./build-schemas.ts";
+import type { CommandTree } from "./command-description.ts";
 import { buildCommandTree } from "./command-tree.ts";
 import { buildCompletion } from "./completion/model.ts";
 import { buildTools } from "./mcp/build-tools.ts";
 import { formatRootHelp } from "./program.ts";
 import { readTopics } from "./topics.ts";
 
-/** Write the manifest as the files that `openManifest` reads. */
-export async function writeManifest(folder: string, contract: Contract): Promise<void> {
+/** Write the manifest as the files that `openManifest` reads, and answer the list of commands. */
+export async function writeManifest(folder: string, contract: Contract): Promise<CommandTree> {
   const manifest = buildManifest(contract);
   mkdirSync(folder, { recursive: true });
   const put = (name: string, content: unknown): void =>
@@ -34,6 +35,7 @@ export async function writeManifest(folder: string, contract: Contract): Promise
   for (const [name, { text }] of topics) put(`topic-${name}.json`, { text });
   // The overview is asked for often and never changes: written here, it needs no parser at run time.
   writeFileSync(join(folder, "help.txt"), formatRootHelp(manifest));
+  return tree;
 }
 
 if (process.argv[1] === import.meta.filename) {

@@ -1,4 +1,5 @@
 import { ciFaults } from "./ci-faults.mjs";
+import { commandFaults } from "./command-faults.mjs";
 
 const editing = ["tests/cli/edit.test.ts"];
 const keyed = ["tests/api/catalog-keys.test.ts"];
@@ -58,6 +59,7 @@ export const cliFaults = {
     ["rate-at-once", "cli/ui/progress.ts", "ms < rateAfterMs || ", "", "tests/cli/progress.test.ts"],
   ],
   ...ciFaults,
+  ...commandFaults,
   watching: [
     ["asked-too-soon", watch, "Math.max(usual, asked, ", "Math.max(usual, ", ...watching],
     [

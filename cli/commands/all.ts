@@ -178,6 +178,11 @@ export const commands: Record<string, Entry> = {
     heading: "develop",
     load: loadTool(({ skills }) => skills.add),
   },
+  man: {
+    summary: "The manual of a command, as a page for man",
+    heading: "develop",
+    load: loadTool(({ man }) => man.add),
+  },
   completion: {
     summary: "Complete commands, flags and names in your shell",
     heading: "develop",

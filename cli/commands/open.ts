@@ -7,6 +7,7 @@ const pages: Record<string, string> = {
   keys: "/account/keys",
   sessions: "/account/sessions",
   reference: "/api/reference",
+  commands: "/docs/commands/",
   demo: "/demo",
   mail: "/mail",
   discord: "/v1/integrations/discord/bot/authorize",

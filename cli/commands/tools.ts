@@ -21,6 +21,7 @@ export * as jobs from "./jobs.ts";
 export * as listen from "./listen.ts";
 export * as login from "./login.ts";
 export * as logs from "./logs.ts";
+export * as man from "./man.ts";
 export * as members from "./members.ts";
 export * as metersWatch from "./meters-watch.ts";
 export * as metrics from "./metrics.ts";
