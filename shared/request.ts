@@ -21,6 +21,8 @@ type OptionalParts<T> = { [K in keyof T as Record<never, never> extends T[K] ? K
 };
 /** The path parameters, the query and the body that an operation takes. */
 export type RouteInput<O extends Operation> = OptionalParts<Request<O>>;
+/** The body that an operation takes. */
+export type Body<O extends Operation> = Request<O> extends { body: infer B } ? B : never;
 /** What an operation answers, as JSON carries it. */
 export type Answer<O extends Operation> = Wire<Output<O>>;
 export function splitRoute(route: Route): { method: "GET" | "POST" | "PATCH" | "DELETE"; path: string } {

@@ -1,13 +1,23 @@
 import type { Api } from "../shared/api/index.ts";
-import type { Output } from "../shared/contract.ts";
+import type { Operation, Output } from "../shared/contract.ts";
 import type { Fault } from "../shared/errors.ts";
-import type { Wire } from "../shared/request.ts";
+import {
+  type Answer,
+  type Body,
+  formatUrl,
+  type Route,
+  type RouteInput,
+  splitRoute,
+  type Wire,
+} from "../shared/request.ts";
+import { checkoutClient } from "../shared/routes.ts";
+import { streamPaths } from "../shared/stream-paths.ts";
+import { testProcessorPaths } from "../shared/test-processor-paths.ts";
 
 export type { Wire };
 
 export type Checkout = Wire<Output<Api["checkoutClient"]["get"]>>;
 export type CheckoutOrder = Wire<Output<Api["checkoutClient"]["order"]>>;
-export type CheckoutConfirmed = Wire<Output<Api["checkoutClient"]["confirm"]>>;
 
 /**
  * What went wrong; `status` 0 is a server that could not be reached. `retry_after` are seconds, where it says them;
@@ -23,7 +33,7 @@ export type Failure = {
 };
 export type Result<T> = { ok: true; value: T } | { ok: false; failure: Failure };
 
-type Answer = {
+type Refusal = {
   error?: unknown;
   detail?: unknown;
   message?: unknown;
@@ -66,7 +76,7 @@ export async function requestApi<T>(
     const text = await response.text();
     const json: unknown = text === "" ? null : JSON.parse(text);
     if (response.ok) return { ok: true, value: json as T };
-    const answer = (json ?? {}) as Answer;
+    const answer = (json ?? {}) as Refusal;
     const faults = Array.isArray(answer.detail) ? (answer.detail as Fault[]) : [];
     return {
       ok: false,
@@ -90,28 +100,42 @@ export async function requestApi<T>(
   }
 }
 
-const buildCheckoutPath = (client_secret: string): string =>
-  `/v1/checkouts/client/${encodeURIComponent(client_secret)}`;
-const testProcessor = "/v1/payment-processor/test";
+type CallOptions = { token?: string; headers?: Record<string, string> };
+
+/** Call `routes.RESOURCE.OPERATION`, and return its answer or what went wrong. */
+export function callApi<O extends Operation>(
+  route: Route<O>,
+  input: RouteInput<O>,
+  { token, headers }: CallOptions = {},
+): Promise<Result<Answer<O>>> {
+  const { method, path } = splitRoute(route);
+  return requestApi(method, formatUrl(path, input), (input as { body?: unknown }).body, token, headers);
+}
 
 export type Card = { number: string; exp_month: number; exp_year: number; cvc: string };
 
+type CheckoutUpdate = Body<Api["checkoutClient"]["update"]>;
+type CheckoutConfirm = Body<Api["checkoutClient"]["confirm"]>;
+
 /** Everything the checkout page asks the server. */
 export const checkouts = {
-  get: (secret: string) => requestApi<Checkout>("GET", buildCheckoutPath(secret)),
-  update: (secret: string, patch: object) => requestApi<Checkout>("PATCH", buildCheckoutPath(secret), patch),
-  confirm: (secret: string, body: object) =>
-    requestApi<CheckoutConfirmed>("POST", `${buildCheckoutPath(secret)}/confirm`, body),
-  order: (secret: string) => requestApi<CheckoutOrder>("GET", `${buildCheckoutPath(secret)}/order`),
+  get: (client_secret: string) => callApi(checkoutClient.get, { params: { client_secret } }),
+  update: (client_secret: string, body: CheckoutUpdate) =>
+    callApi(checkoutClient.update, { params: { client_secret }, body }),
+  confirm: (client_secret: string, body: CheckoutConfirm) =>
+    callApi(checkoutClient.confirm, { params: { client_secret }, body }),
+  order: (client_secret: string) => callApi(checkoutClient.order, { params: { client_secret } }),
   /** Where a document of the order is; null while it is being printed. */
-  document: (secret: string, kind: "invoice" | "receipt") =>
-    requestApi<{ url: string } | null>("GET", `${buildCheckoutPath(secret)}/order/${kind}`),
-  streamUrl: (secret: string): string => `${buildCheckoutPath(secret)}/stream`,
+  document: (client_secret: string, kind: "invoice" | "receipt") =>
+    kind === "invoice"
+      ? callApi(checkoutClient.invoice, { params: { client_secret } })
+      : callApi(checkoutClient.receipt, { params: { client_secret } }),
+  streamUrl: (client_secret: string): string => formatUrl(streamPaths.checkout, { params: { client_secret } }),
   /** Hands the card to the processor, so that it never passes through the checkout. */
   tokenizeTestCard: (card: Card, billing_name: string) =>
-    requestApi<{ id: string }>("POST", `${testProcessor}/confirmation-tokens`, { card, billing_name }),
-  authenticateTest: (intent_client_secret: string, approved: boolean) =>
-    requestApi<unknown>("POST", `${testProcessor}/intents/${encodeURIComponent(intent_client_secret)}/authenticate`, {
+    requestApi<{ id: string }>("POST", testProcessorPaths.tokens, { card, billing_name }),
+  authenticateTest: (client_secret: string, approved: boolean) =>
+    requestApi<unknown>("POST", formatUrl(testProcessorPaths.authenticate, { params: { client_secret } }), {
       approved,
     }),
 };

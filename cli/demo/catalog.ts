@@ -1,28 +1,34 @@
 /** What a demo shop sells, and how its customers pay. */
+import type { Api } from "../../shared/api/index.ts";
+import type { Body } from "../../shared/request.ts";
+
+type Creation<R extends "benefits" | "meters" | "products"> = Body<Api[R]["create"]>;
 
 /** How often each product is bought. */
 export const productWeights = { atlas: 20, sounds: 14, observer: 30, observatory: 9, api: 16, classroom: 11 } as const;
 export type ProductKey = keyof typeof productWeights;
 
-type Definition = { body: Record<string, unknown>; benefits: readonly BenefitKey[] };
-const buildPrice = (price_amount: number) => ({ amount_type: "fixed", price_amount, price_currency: "usd" });
+type Definition = { body: Creation<"products">; benefits: readonly BenefitKey[] };
+const buildPrice = (price_amount: number) => ({ amount_type: "fixed", price_amount, price_currency: "usd" }) as const;
 
-export const meter = {
+export const meter: Creation<"meters"> = {
   name: "API calls",
   filter: { conjunction: "and", clauses: [{ property: "name", operator: "eq", value: "api_call" }] },
   aggregation: { func: "sum", property: "calls" },
 };
 
-export const benefits = {
-  key: { type: "license_keys", description: "License key of Observer", properties: { prefix: "SKY" } },
-  archive: { type: "feature_flag", description: "Archive of all recordings", properties: {} },
-  credit: {
-    type: "meter_credit",
-    description: "5,000 API calls a month",
-    properties: { units: 5000, rollover: false },
-  },
-} as const;
-export type BenefitKey = keyof typeof benefits;
+/** The benefits. The meter's id is filled in where one refers to it. */
+export const defineBenefits = (meter_id: string) =>
+  ({
+    key: { type: "license_keys", description: "License key of Observer", properties: { prefix: "SKY" } },
+    archive: { type: "feature_flag", description: "Archive of all recordings", properties: {} },
+    credit: {
+      type: "meter_credit",
+      description: "5,000 API calls a month",
+      properties: { meter_id, units: 5000, rollover: false },
+    },
+  }) as const satisfies Record<string, Creation<"benefits">>;
+export type BenefitKey = keyof ReturnType<typeof defineBenefits>;
 
 /** The products. The meter's id is filled in where a price refers to it. */
 export const defineProducts = (meter_id: string): Record<ProductKey, Definition> => ({

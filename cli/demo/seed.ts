@@ -5,12 +5,10 @@ import { Fault, isFault } from "../fault.ts";
 import { request } from "../request.ts";
 import { showOne } from "../resource/show.ts";
 import { showProgress } from "../ui/progress.ts";
-import { type BenefitKey, benefits, defineProducts, discounts, meter, type ProductKey } from "./catalog.ts";
+import { type BenefitKey, defineBenefits, defineProducts, discounts, meter, type ProductKey } from "./catalog.ts";
 import { createChance } from "./chance.ts";
 import { durationMaxMs, newCustomersMax, newCustomersMin, stopsPerMonth } from "./limits.ts";
 import { changeSubscriptions, createPurchase, refundOrders, reportUsage, type Shop } from "./story.ts";
-
-type Page = { items: Record<string, unknown>[]; pagination: { total_count: number } };
 
 /** Check that the organization is a sandbox without customers. Real customers and real money are never mixed with a demo. */
 async function checkSandbox(context: Context): Promise<string> {
@@ -22,17 +20,15 @@ async function checkSandbox(context: Context): Promise<string> {
   const hint = "Create one: `floe orgs create Showcase --sandbox`";
   if (organization.sandbox !== true)
     throw new Fault("conflict", `${organization.slug} is not a sandbox, and demo data is for sandboxes only`, { hint });
-  if ((await count(context, "/v1/customers/")) > 0)
+  if (getCount(await request(context, routes.customers.list, only)) > 0)
     throw new Fault("conflict", `${organization.slug} has customers already; a demo needs a new sandbox`, { hint });
   return id;
 }
 
-const count = async (context: Context, path: string, query: Record<string, unknown> = {}): Promise<number> =>
-  ((await context.call({ method: "GET", path, query: { ...query, limit: 1 } })) as Page).pagination.total_count;
-
-/** Create an object, and return its id. */
-const create = async (context: Context, path: string, body: unknown): Promise<string> =>
-  ((await context.call({ method: "POST", path, body })) as { id: string }).id;
+const only = { query: { limit: 1 } };
+const getCount = ({ pagination }: { pagination: { total_count: number } }): number => pagination.total_count;
+const countSubscriptions = async (context: Context, active: boolean): Promise<number> =>
+  getCount(await request(context, routes.subscriptions.list, { query: { active, limit: 1 } }));
 
 /** Create what the shop sells. */
 async function createCatalog(context: Context, organization_id: string): Promise<Record<ProductKey, string>> {
@@ -40,16 +36,13 @@ async function createCatalog(context: Context, organization_id: string): Promise
     params: { id: organization_id },
     body: { feature_settings: { seat_based_pricing_enabled: true } },
   });
-  const meter_id = await create(context, "/v1/meters/", meter);
+  const { id: meter_id } = await request(context, routes.meters.create, { body: meter });
   const benefitIds = {} as Record<BenefitKey, string>;
-  for (const [key, body] of Object.entries(benefits))
-    benefitIds[key as BenefitKey] = await create(context, "/v1/benefits/", {
-      ...body,
-      properties: { ...body.properties, ...(key === "credit" && { meter_id }) },
-    });
+  for (const [key, body] of Object.entries(defineBenefits(meter_id)))
+    benefitIds[key as BenefitKey] = (await request(context, routes.benefits.create, { body })).id;
   const productIds = {} as Record<ProductKey, string>;
   for (const [key, product] of Object.entries(defineProducts(meter_id))) {
-    const id = await create(context, "/v1/products/", product.body);
+    const { id } = await request(context, routes.products.create, { body: product.body });
     productIds[key as ProductKey] = id;
     if (product.benefits.length > 0)
       await request(context, routes.products.setBenefits, {
@@ -57,7 +50,7 @@ async function createCatalog(context: Context, organization_id: string): Promise
         body: { benefits: product.benefits.map((benefit) => benefitIds[benefit]) },
       });
   }
-  for (const discount of discounts) await create(context, "/v1/discounts/", discount);
+  for (const body of discounts) await request(context, routes.discounts.create, { body });
   return productIds;
 }
 
@@ -142,12 +135,12 @@ export async function createDemo(context: Context, { months, seed }: { months: n
     progress.end();
     showOne(context, {
       ...{ seed, months, now: shop.now.toISOString(), usage_events: shop.usageEvents },
-      customers: await count(context, "/v1/customers/"),
-      orders: await count(context, "/v1/orders/"),
-      active_subscriptions: await count(context, "/v1/subscriptions/", { active: true }),
-      ended_subscriptions: await count(context, "/v1/subscriptions/", { active: false }),
-      refunds: await count(context, "/v1/refunds/"),
-      disputes: await count(context, "/v1/disputes/"),
+      customers: getCount(await request(context, routes.customers.list, only)),
+      orders: getCount(await request(context, routes.orders.list, only)),
+      active_subscriptions: await countSubscriptions(context, true),
+      ended_subscriptions: await countSubscriptions(context, false),
+      refunds: getCount(await request(context, routes.refunds.list, only)),
+      disputes: getCount(await request(context, routes.disputes.list, only)),
     });
     context.say("See it: `floe metrics --interval month`, `floe orders list`. Keep it: `floe sandbox save demo`\n");
   } catch (error) {

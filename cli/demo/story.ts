@@ -28,7 +28,7 @@ export type Shop = {
   /** By the clock of this machine, in ms. */
   deadline: number;
 };
-type Row = Record<string, unknown> & { id: string };
+type List<T> = { items: T[]; pagination: { max_page: number } };
 
 /** Of so many purchases of single products one is contested. The first is early, so that each demo has one. */
 const purchasesPerDispute = 25;
@@ -74,7 +74,7 @@ export async function createPurchase(shop: Shop): Promise<void> {
   };
   shop.buyers.push(buyer);
   const seats = product === "classroom" ? 2 + chance.pickNumber(seatsMax - 1) : undefined;
-  const checkout = (await request(context, routes.checkouts.create, {
+  const checkout = await request(context, routes.checkouts.create, {
     body: {
       products: [shop.productIds[product]],
       external_customer_id: buyer.externalId,
@@ -83,7 +83,7 @@ export async function createPurchase(shop: Shop): Promise<void> {
       customer_billing_address: buyer.address,
       ...(seats && { seats }),
     },
-  })) as Row & { client_secret: string };
+  });
   if (chance.decide(0.25))
     await request(context, routes.checkoutClient.update, {
       params: { client_secret: checkout.client_secret },
@@ -129,36 +129,36 @@ export async function reportUsage(shop: Shop): Promise<void> {
 }
 
 /** Read every page of a list. */
-async function listAll(context: Context, path: string, query: Record<string, unknown>): Promise<Row[]> {
-  const rows: Row[] = [];
+async function listAll<T>(read: (page: { page: number; limit: number }) => Promise<List<T>>): Promise<T[]> {
+  const rows: T[] = [];
   for (let page = 1; ; page += 1) {
-    const answer = (await context.call({ method: "GET", path, query: { ...query, limit: 100, page } })) as {
-      items: Row[];
-      pagination: { max_page: number };
-    };
-    rows.push(...answer.items);
-    if (page >= answer.pagination.max_page) return rows;
+    const { items, pagination } = await read({ page, limit: 100 });
+    rows.push(...items);
+    if (page >= pagination.max_page) return rows;
   }
 }
 
 /** The rows of known buyers, in the order in which the buyers came: ids and ties of time differ from run to run. */
-function sortByBuyer(shop: Shop, rows: Row[]): { row: Row; buyer: Buyer }[] {
+function sortByBuyer<T extends { created_at: string; customer: { external_id?: string | null } }>(
+  shop: Shop,
+  rows: readonly T[],
+): { row: T; buyer: Buyer }[] {
   const places = new Map(shop.buyers.map((buyer, place) => [buyer.externalId, place]));
   return rows
     .flatMap((row) => {
-      const place = places.get(String((row.customer as { external_id?: unknown }).external_id));
+      const place = places.get(String(row.customer.external_id));
       const buyer = place === undefined ? undefined : shop.buyers[place];
       return buyer && place !== undefined ? [{ row, buyer, place }] : [];
     })
-    .sort(
-      (one, other) => one.place - other.place || (String(one.row.created_at) < String(other.row.created_at) ? -1 : 1),
-    );
+    .sort((one, other) => one.place - other.place || (one.row.created_at < other.row.created_at ? -1 : 1));
 }
 
 /** Some subscribers leave at the end of their period, and some change to the API. */
 export async function changeSubscriptions(shop: Shop): Promise<void> {
   const { context, chance } = shop;
-  const rows = await listAll(context, "/v1/subscriptions/", { active: true });
+  const rows = await listAll((page) =>
+    request(context, routes.subscriptions.list, { query: { ...page, active: true } }),
+  );
   for (const { row, buyer } of sortByBuyer(shop, rows)) {
     const [isLeaving, isUpgrading] = [chance.decide(0.05), chance.decide(0.03)];
     if (row.cancel_at_period_end || row.status !== "active") continue;
@@ -178,14 +178,15 @@ export async function changeSubscriptions(shop: Shop): Promise<void> {
 /** Some customers get a part or all of their money back. At least one does each month, where anyone can. */
 export async function refundOrders(shop: Shop, since: Date): Promise<void> {
   const { context, chance } = shop;
-  const rows = await listAll(context, "/v1/orders/", { sorting: "-created_at" });
+  const rows = await listAll((page) =>
+    request(context, routes.orders.list, { query: { ...page, sorting: ["-created_at"] } }),
+  );
   const refundable = sortByBuyer(shop, rows).filter(
-    ({ row, buyer }) =>
-      new Date(String(row.created_at)) >= since && Number(row.refundable_amount) > 0 && buyer.card !== cards.disputed,
+    ({ row, buyer }) => new Date(row.created_at) >= since && row.refundable_amount > 0 && buyer.card !== cards.disputed,
   );
   const chosen = refundable.filter(() => chance.decide(0.03));
   for (const { row } of chosen.length > 0 ? chosen : refundable.slice(0, 1)) {
-    const amount = Number(row.refundable_amount);
+    const amount = row.refundable_amount;
     await request(context, routes.refunds.create, {
       body: {
         order_id: row.id,

@@ -1,5 +1,7 @@
 /** A purchase in a sandbox: the seller makes the checkout, and all that follows is what the buyer's browser would send. */
+
 import * as routes from "../../shared/routes.ts";
+import { testProcessorPaths } from "../../shared/test-processor-paths.ts";
 import type { Context } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
 import { pause } from "../pause.ts";
@@ -30,8 +32,6 @@ export type Bought = {
   seats: number | null;
 };
 
-/** What stands in for the card processor's own pages. */
-const testProcessor = "/v1/payment-processor/test";
 const [pollMs, saleMsMax, grantsMsMax] = [250, 60_000, 20_000];
 const asBuyer = { auth: false, organization: false } as const;
 /** They wait for the buyer to connect an account elsewhere, which no terminal does. */
@@ -110,8 +110,8 @@ async function readToken(context: Context, card: string): Promise<string> {
   const number = card.replaceAll(/[\s-]/g, "");
   const isAmex = /^3[47]/.test(number);
   const form = { number, exp_month: 12, exp_year: new Date().getFullYear() + 5, cvc: isAmex ? "1234" : "123" };
-  const path = `${testProcessor}/confirmation-tokens`;
-  return ((await context.call({ method: "POST", path, body: { card: form }, ...asBuyer })) as { id: string }).id;
+  const call = { method: "POST", path: testProcessorPaths.tokens, body: { card: form }, ...asBuyer };
+  return ((await context.call(call)) as { id: string }).id;
 }
 
 /** Say what to try after a purchase that was refused: nothing was bought. */
@@ -142,7 +142,7 @@ async function resolveChallenge(
   note(`The bank asks its customer (3-D Secure): ${approvesChallenge ? "approved" : "refused"}.`);
   await context.call({
     method: "POST",
-    path: `${testProcessor}/intents/:client_secret/authenticate`,
+    path: testProcessorPaths.authenticate,
     params: { client_secret: intent_client_secret },
     body: { approved: approvesChallenge },
     ...asBuyer,

@@ -1,10 +1,13 @@
 /** The objects that a recipe makes in the sandbox, each by the public API, as a seller and a buyer would. */
+import { type Route, splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { applyOverrides, type Override, selectOverrides } from "./overrides.ts";
 
 type Row = Record<string, unknown> & { id: string };
+type Params = Record<string, string>;
 type Kind =
   | "checkout"
   | "customer"
@@ -31,12 +34,16 @@ export type Objects = ReturnType<typeof createObjects>;
 export function createObjects(context: Context, organization_id: string, own: Kind, overrides: readonly Override[]) {
   const made: Made[] = [];
   const mark = process.getBuiltinModule("node:crypto").randomUUID().slice(0, 8);
-  const call = async (method: string, path: string, body?: object, query?: object): Promise<Row> => {
-    const sent = { ...(body && { body }), ...(query && { query: query as Record<string, unknown> }) };
-    return (await context.call({ method, path, ...sent })) as Row;
-  };
-  const list = async (path: string, query: object): Promise<Row[]> => {
-    const { items } = await call("GET", path, undefined, query);
+  /** Bodies are not typed: overrides may write any field of them. */
+  const call = async (
+    route: Route,
+    input: { params?: Params; query?: Record<string, unknown>; body?: object } = {},
+  ): Promise<Row> => (await context.call({ ...splitRoute(route), ...input })) as Row;
+  const list = async (
+    route: Route,
+    input: { params?: Params; query?: Record<string, unknown> } = {},
+  ): Promise<Row[]> => {
+    const { items } = await call(route, input);
     return items as Row[];
   };
   const note = (kind: Kind, row: Row): Row => {
@@ -48,9 +55,10 @@ export function createObjects(context: Context, organization_id: string, own: Ki
     const ofEvent = kind === own ? others : [];
     return applyOverrides({ ...body }, [...ofEvent, ...selectOverrides(overrides, kind)]);
   };
-  const create = async (kind: Kind, path: string, body: object): Promise<Row> =>
-    note(kind, await call("POST", path, fill(kind, body)));
-  const patch = (kind: Kind, path: string, body: object): Promise<Row> => call("PATCH", path, fill(kind, body));
+  const create = async (kind: Kind, route: Route, body: object, params: Params = {}): Promise<Row> =>
+    note(kind, await call(route, { params, body: fill(kind, body) }));
+  const patch = (kind: Kind, route: Route, id: string, body: object): Promise<Row> =>
+    call(route, { params: { id }, body: fill(kind, body) });
   /** Ask again until the server's jobs have done it. */
   const await_ = async <T>(what: string, find: () => Promise<T | undefined>): Promise<T> => {
     const ends = Date.now() + waitMsMax;
@@ -72,6 +80,7 @@ export function createObjects(context: Context, organization_id: string, own: Ki
     call,
     list,
     note,
+    fill,
     create,
     patch,
     await: await_,
@@ -79,21 +88,26 @@ export function createObjects(context: Context, organization_id: string, own: Ki
     async advance(by: string): Promise<void> {
       context.say(`Moving the clock of the sandbox by ${by} …\n`);
       for (let step = 0; step < stepsMax && !context.io.signal.aborted; step += 1)
-        if ((await call("POST", "/v1/sandbox/clock", { by })).done === true) return;
+        if ((await call(routes.sandbox.advance, { body: { by } })).done === true) return;
       throw new Fault("interrupted", "time stands where it was; run `floe advance` to go on");
     },
     createCustomer: (body: object = {}): Promise<Row> =>
-      create("customer", "/v1/customers/", { email: `trigger-${mark}@example.com`, name: "Trigger", ...body }),
+      create("customer", routes.customers.create, { email: `trigger-${mark}@example.com`, name: "Trigger", ...body }),
     createProduct: (body: object = {}): Promise<Row> =>
-      create("product", "/v1/products/", {
+      create("product", routes.products.create, {
         name: `Trigger ${mark}`,
         prices: [{ amount_type: "fixed", price_amount: 1900 }],
         ...body,
       }),
     createBenefit: (body: object = {}): Promise<Row> =>
-      create("benefit", "/v1/benefits/", { type: "custom", description: `Trigger ${mark}`, properties: {}, ...body }),
+      create("benefit", routes.benefits.create, {
+        type: "custom",
+        description: `Trigger ${mark}`,
+        properties: {},
+        ...body,
+      }),
     createCheckout: (product: Row, customer: Row | undefined, body: object = {}): Promise<Row> =>
-      create("checkout", "/v1/checkouts/", {
+      create("checkout", routes.checkouts.create, {
         products: [product.id],
         ...(customer && { customer_id: customer.id }),
         ...body,
@@ -101,6 +115,13 @@ export function createObjects(context: Context, organization_id: string, own: Ki
   };
 }
 const kinds: ReadonlySet<string> = new Set(["customer", "product", "benefit", "discount", "checkout"]);
+
+/** Pay for a checkout, as the buyer does on its page. */
+export const confirmCheckout = (objects: Objects, client_secret: unknown, name: string, card: string) =>
+  objects.call(routes.checkoutClient.confirm, {
+    params: { client_secret: String(client_secret) },
+    body: { confirmation_token_id: card, customer_name: name, customer_billing_address: { country: "FR" } },
+  });
 
 /** Buy a product with a test card, and wait until the sale is complete. */
 export async function completeSale(
@@ -110,14 +131,10 @@ export async function completeSale(
   const bought = await objects.createProduct(product);
   const customer = await objects.createCustomer();
   const { id, client_secret } = await objects.createCheckout(bought, customer, checkout);
-  await objects.call("POST", `/v1/checkouts/client/${String(client_secret)}/confirm`, {
-    confirmation_token_id: card,
-    customer_name: "Trigger",
-    customer_billing_address: { country: "FR" },
-  });
+  await confirmCheckout(objects, client_secret, "Trigger", card);
   const { order, subscription } = await objects.await("The sale", async () => {
-    const [made] = await objects.list("/v1/orders/", { checkout_id: id });
-    const [begun] = await objects.list("/v1/subscriptions/", { customer_id: customer.id });
+    const [made] = await objects.list(routes.orders.list, { query: { checkout_id: id } });
+    const [begun] = await objects.list(routes.subscriptions.list, { query: { customer_id: customer.id } });
     return made || begun ? { order: made, subscription: begun } : undefined;
   });
   if (order) objects.note("order", order);

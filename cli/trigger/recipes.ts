@@ -1,7 +1,8 @@
 /** How each event comes about in a sandbox. */
 import type { EventType } from "../../shared/event-types.ts";
+import * as routes from "../../shared/routes.ts";
 import { Fault } from "../fault.ts";
-import { completeSale, type createObjects, type Objects, subscribe } from "./objects.ts";
+import { completeSale, confirmCheckout, type createObjects, type Objects, subscribe } from "./objects.ts";
 
 type Kind = Parameters<typeof createObjects>[2];
 /** `own` is the object that the event is about; `takesTime` says that the clock of the sandbox moves. */
@@ -12,36 +13,41 @@ type Row = Awaited<ReturnType<Objects["call"]>>;
 const hourMs = 60 * 60 * 1000;
 const change = (objects: Objects): object => ({ metadata: { trigger: objects.mark } });
 const changeSubscription = ({ patch }: Objects, { id }: Row, body: object) =>
-  patch("subscription", `/v1/subscriptions/${id}`, body);
+  patch("subscription", routes.subscriptions.update, id, body);
 
 const refundOf = (card: string) => async (objects: Objects) => {
   const { order } = await completeSale(objects, { card });
   if (!order) throw new Fault("error", "the sale made no order");
   const body = { order_id: order.id, reason: "customer_request", amount: 1000 };
-  await objects.create("refund", "/v1/refunds/", body);
+  await objects.create("refund", routes.refunds.create, body);
 };
 
 const createDiscount = (objects: Objects): Promise<Row> =>
-  objects.create("discount", "/v1/discounts/", {
+  objects.create("discount", routes.discounts.create, {
     name: `Trigger ${objects.mark}`,
     type: "percentage",
     basis_points: 2000,
     duration: "once",
   });
 
-async function createMember(objects: Objects): Promise<{ path: string }> {
-  const team = await objects.createCustomer({ type: "team" });
-  const path = `/v1/customers/${team.id}/members`;
-  const member = await objects.create("member", path, { email: `member-${objects.mark}@example.com` });
-  return { path: `${path}/${member.id}` };
+type Member = { id: string; member_id: string };
+/** A member of a new team; `id` is that of the team. */
+async function createMember(objects: Objects): Promise<Member> {
+  const { id } = await objects.createCustomer({ type: "team" });
+  const body = { email: `member-${objects.mark}@example.com` };
+  const member = await objects.create("member", routes.customerMembers.create, body, { id });
+  return { id, member_id: member.id };
 }
 
 /** Seats are a feature that a store turns on. */
 async function grantSeatFeature({ call, organization_id }: Objects): Promise<void> {
-  const path = `/v1/organizations/${organization_id}`;
-  const { feature_settings } = await call("GET", path);
+  const params = { id: organization_id };
+  const { feature_settings } = await call(routes.organizations.get, { params });
   if ((feature_settings as Record<string, unknown>).seat_based_pricing_enabled !== true)
-    await call("PATCH", path, { feature_settings: { seat_based_pricing_enabled: true } });
+    await call(routes.organizations.update, {
+      params,
+      body: { feature_settings: { seat_based_pricing_enabled: true } },
+    });
 }
 
 async function assignSeat(objects: Objects): Promise<{ seat: Row; email: string }> {
@@ -51,36 +57,32 @@ async function assignSeat(objects: Objects): Promise<{ seat: Row; email: string 
   const product = { recurring_interval: "month", prices };
   const { subscription } = await completeSale(objects, { product, checkout: { seats: 2 } });
   const body = { subscription_id: subscription?.id, email: `seat-${objects.mark}@example.com` };
-  const seat = await objects.create("seat", "/v1/customer-seats", body);
+  const seat = await objects.create("seat", routes.customerSeats.assign, body);
   return { seat, email: String(seat.email ?? body.email) };
 }
 
 async function claimSeat(objects: Objects): Promise<void> {
   const { email } = await assignSeat(objects);
   const invitation_token = await objects.await("The mail with the invitation", async () => {
-    const mails = await objects.list("/v1/sandbox/mails", { limit: 100 });
+    const mails = await objects.list(routes.sandbox.listMails, { query: { limit: 100 } });
     const mail = mails.find(({ to, text }) => to === email && /token=/.test(String(text)));
     return mail && /token=([\w-]+)/.exec(String(mail.text))?.[1];
   });
-  await objects.call("POST", "/v1/customer-seats/claim", { invitation_token });
+  await objects.call(routes.seatClaims.claim, { body: { invitation_token } });
 }
 
 /** A subscription whose product gives a benefit, once the customer has it. */
 async function grantBenefit(objects: Objects, benefit: object = {}) {
   const { id: benefit_id } = await objects.createBenefit(benefit);
   const product = await objects.createProduct({ recurring_interval: "month" });
-  await objects.call("POST", `/v1/products/${product.id}/benefits`, { benefits: [benefit_id] });
+  await objects.call(routes.products.setBenefits, { params: { id: product.id }, body: { benefits: [benefit_id] } });
   const customer = await objects.createCustomer();
   const { id, client_secret } = await objects.createCheckout(product, customer);
-  await objects.call("POST", `/v1/checkouts/client/${String(client_secret)}/confirm`, {
-    confirmation_token_id: "pm_card_visa",
-    customer_name: "Trigger",
-    customer_billing_address: { country: "FR" },
-  });
+  await confirmCheckout(objects, client_secret, "Trigger", "pm_card_visa");
   const [subscription] = await objects.await("The grant", async () => {
-    const grants = await objects.list(`/v1/benefits/${benefit_id}/grants`, {});
+    const grants = await objects.list(routes.benefits.grants, { params: { id: benefit_id } });
     return grants.some(({ is_granted }) => is_granted === true)
-      ? objects.list("/v1/subscriptions/", { customer_id: customer.id })
+      ? objects.list(routes.subscriptions.list, { query: { customer_id: customer.id } })
       : undefined;
   });
   if (!subscription) throw new Fault("error", `the checkout ${id} made no subscription`);
@@ -91,10 +93,10 @@ async function grantBenefit(objects: Objects, benefit: object = {}) {
 async function rotateKey(objects: Objects): Promise<void> {
   await grantBenefit(objects, { type: "license_keys", properties: { prefix: "TRIGGER" } });
   const benefit_id = objects.made.find(({ kind }) => kind === "benefit")?.id;
-  const [key] = await objects.list("/v1/license-keys/", { benefit_id });
+  const [key] = await objects.list(routes.licenseKeys.list, { query: { benefit_id } });
   if (!key) throw new Fault("error", "the benefit made no license key");
   objects.note("license_key", key);
-  await objects.call("POST", `/v1/license-keys/${key.id}/rotate`);
+  await objects.call(routes.licenseKeys.rotate, { params: { id: key.id } });
 }
 
 async function pauseSubscription(objects: Objects): Promise<Row> {
@@ -132,7 +134,7 @@ export const recipes: Record<Exclude<EventType, "subscription.migrated">, Recipe
     about: "opens a checkout and changes it",
     async run(objects) {
       const { id } = await objects.createCheckout(await objects.createProduct(), undefined);
-      await objects.patch("checkout", `/v1/checkouts/${id}`, change(objects));
+      await objects.patch("checkout", routes.checkouts.update, id, change(objects));
     },
   },
   "checkout.expired": {
@@ -150,12 +152,13 @@ export const recipes: Record<Exclude<EventType, "subscription.migrated">, Recipe
     own: "customer",
     about: "creates a customer and changes it",
     run: async (objects) =>
-      objects.patch("customer", `/v1/customers/${(await objects.createCustomer()).id}`, change(objects)),
+      objects.patch("customer", routes.customers.update, (await objects.createCustomer()).id, change(objects)),
   },
   "customer.deleted": {
     own: "customer",
     about: "creates a customer and deletes it",
-    run: async (objects) => objects.call("DELETE", `/v1/customers/${(await objects.createCustomer()).id}`),
+    run: async (objects) =>
+      objects.call(routes.customers.delete, { params: { id: (await objects.createCustomer()).id } }),
   },
   "customer.state_changed": {
     own: "customer",
@@ -219,14 +222,14 @@ export const recipes: Record<Exclude<EventType, "subscription.migrated">, Recipe
     own: "product",
     about: "creates a product and changes it",
     run: async (objects) =>
-      objects.patch("product", `/v1/products/${(await objects.createProduct()).id}`, change(objects)),
+      objects.patch("product", routes.products.update, (await objects.createProduct()).id, change(objects)),
   },
   "benefit.created": { own: "benefit", about: "creates a benefit", run: (objects) => objects.createBenefit() },
   "benefit.updated": {
     own: "benefit",
     about: "creates a benefit and changes it",
     run: async (objects) =>
-      objects.patch("benefit", `/v1/benefits/${(await objects.createBenefit()).id}`, {
+      objects.patch("benefit", routes.benefits.update, (await objects.createBenefit()).id, {
         type: "custom",
         description: `Trigger ${objects.mark}, changed`,
       }),
@@ -260,34 +263,40 @@ export const recipes: Record<Exclude<EventType, "subscription.migrated">, Recipe
     own: "discount",
     about: "creates a discount and changes it",
     run: async (objects) =>
-      objects.patch("discount", `/v1/discounts/${(await createDiscount(objects)).id}`, change(objects)),
+      objects.patch("discount", routes.discounts.update, (await createDiscount(objects)).id, change(objects)),
   },
   "discount.deleted": {
     own: "discount",
     about: "creates a discount and deletes it",
-    run: async (objects) => objects.call("DELETE", `/v1/discounts/${(await createDiscount(objects)).id}`),
+    run: async (objects) =>
+      objects.call(routes.discounts.delete, { params: { id: (await createDiscount(objects)).id } }),
   },
   "organization.updated": {
     own: "organization",
     about: "saves the settings of the store as they are",
-    run: ({ patch, organization_id }) => patch("organization", `/v1/organizations/${organization_id}`, {}),
+    run: ({ patch, organization_id }) => patch("organization", routes.organizations.update, organization_id, {}),
   },
   "member.created": { own: "member", about: "adds a member to a team", run: createMember },
   "member.updated": {
     own: "member",
     about: "adds a member to a team and changes it",
-    run: async (objects) => objects.patch("member", (await createMember(objects)).path, { name: "Trigger, changed" }),
+    run: async (objects) =>
+      objects.call(routes.customerMembers.update, {
+        params: await createMember(objects),
+        body: objects.fill("member", { name: "Trigger, changed" }),
+      }),
   },
   "member.deleted": {
     own: "member",
     about: "adds a member to a team and removes it",
-    run: async (objects) => objects.call("DELETE", (await createMember(objects)).path),
+    run: async (objects) => objects.call(routes.customerMembers.delete, { params: await createMember(objects) }),
   },
   "customer_seat.assigned": { own: "seat", about: "sells seats and gives one away", run: assignSeat },
   "customer_seat.claimed": { own: "seat", about: "sells seats, gives one away, and claims it", run: claimSeat },
   "customer_seat.revoked": {
     own: "seat",
     about: "sells seats, gives one away, and takes it back",
-    run: async (objects) => objects.call("DELETE", `/v1/customer-seats/${(await assignSeat(objects)).seat.id}`),
+    run: async (objects) =>
+      objects.call(routes.customerSeats.revoke, { params: { seat_id: (await assignSeat(objects)).seat.id } }),
   },
 };

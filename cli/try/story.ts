@@ -2,9 +2,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as readText } from "node:stream/consumers";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { createObjects } from "../trigger/objects.ts";
+import { request } from "../request.ts";
+import { confirmCheckout, createObjects } from "../trigger/objects.ts";
 
 type Row = Record<string, unknown> & { id: string };
 export type Store = { id: string; slug: string; name: string; token: string; key: string };
@@ -18,9 +20,15 @@ export async function openStore(context: Context, owner: { email: string; passwo
   };
   const { email, password } = owner;
   const token = String((await post("/api/auth/sign-in/email", { email, password })).token);
-  const { id, slug, name } = await post("/v1/organizations/", { name: "Try Store", slug: "try", sandbox: true }, token);
+  const body = { name: "Try Store", slug: "try", sandbox: true };
+  const { id, slug, name } = await request(
+    context,
+    routes.organizations.create,
+    { body },
+    { organization: false, token },
+  );
   const { key } = await post("/api/auth/api-key/create", { name: "floe try", organizationId: id }, token);
-  return { id, slug: String(slug), name: String(name), token, key: String(key) };
+  return { id, slug, name, token, key: String(key) };
 }
 
 const webhookMsMax = 20_000;
@@ -65,36 +73,32 @@ export async function runStory(context: Context, store: Store, note: (step: stri
   const receiver = await openReceiver();
   try {
     const events = ["order.paid"];
-    const endpoint = await objects.call("POST", "/v1/webhooks/endpoints", { url: receiver.url, events });
+    const endpoint = await objects.call(routes.webhooks.createEndpoint, { body: { url: receiver.url, events } });
     receiver.setSecret(String(endpoint.secret));
     const properties = { prefix: "TRY", activations: { limit: 3, enable_customer_admin: true } };
     const benefit = await objects.createBenefit({ type: "license_keys", description: "License key", properties });
     const product = await objects.createProduct({ name: "Night Sky Sounds" });
-    await objects.call("POST", `/v1/products/${product.id}/benefits`, { benefits: [benefit.id] });
+    await objects.call(routes.products.setBenefits, { params: { id: product.id }, body: { benefits: [benefit.id] } });
     note("Product   Night Sky Sounds, $19.00, with a license key");
     const customer = await objects.createCustomer({ email: "buyer@example.com", name: "Buyer" });
     const { id, client_secret } = await objects.createCheckout(product, customer);
-    await objects.call("POST", `/v1/checkouts/client/${String(client_secret)}/confirm`, {
-      confirmation_token_id: "pm_card_visa",
-      customer_name: "Buyer",
-      customer_billing_address: { country: "FR" },
-    });
+    await confirmCheckout(objects, client_secret, "Buyer", "pm_card_visa");
     const order = await objects.await("The order", async () => {
-      const [made] = await objects.list("/v1/orders/", { checkout_id: id });
+      const [made] = await objects.list(routes.orders.list, { query: { checkout_id: id } });
       return made?.status === "paid" ? made : undefined;
     });
     note(`Order     ${String(order.invoice_number)}, paid with the test card 4242 4242 4242 4242`);
     const { id: keyId } = await objects.await(
       "The license key",
-      async () => (await objects.list("/v1/license-keys/", { benefit_id: benefit.id }))[0],
+      async () => (await objects.list(routes.licenseKeys.list, { query: { benefit_id: benefit.id } }))[0],
     );
-    const license = await objects.call("GET", `/v1/license-keys/${keyId}`);
+    const license = await objects.call(routes.licenseKeys.get, { params: { id: keyId } });
     note(`License   ${String(license.key)}`);
     const webhook = await awaitWebhook(receiver.verified);
     note(`Webhook   ${webhook}, signature verified`);
     // The receiver ends with this command, so nothing is sent to it any more.
-    await objects.call("DELETE", `/v1/webhooks/endpoints/${endpoint.id}`);
-    const session = await objects.call("POST", "/v1/customer-sessions/", { customer_id: customer.id });
+    await objects.call(routes.webhooks.deleteEndpoint, { params: { id: endpoint.id } });
+    const session = await objects.call(routes.customerSessions.create, { body: { customer_id: customer.id } });
     const portal = String(session.customer_portal_url);
     note(`Portal    ${portal}`);
     return {

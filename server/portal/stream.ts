@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { customer as ofCustomer } from "../../shared/contract.ts";
+import { streamPaths } from "../../shared/stream-paths.ts";
 import { findInvitation } from "../entitlements/seats/service.ts";
 import { isOfCustomer } from "../messaging/streams/rules.ts";
 import { anonymous } from "../platform/context.ts";
@@ -14,7 +15,7 @@ const invitationLifetimeMs = 10 * 60 * 1000;
 
 const operation = {
   method: "GET",
-  path: "/v1/customer-portal/customers/stream",
+  path: streamPaths.customer,
   access: ofCustomer("customer_portal:own:read"),
 } as const;
 
@@ -64,32 +65,26 @@ export function routePortalStreams(app: FastifyInstance, streams: Streams): void
       },
     );
   });
-  app.get<{ Params: { invitation_token: string } }>(
-    "/v1/customer-seats/claim/:invitation_token/stream",
-    async (request, reply) => {
-      checkIdentity(await identify(request));
-      limitStreams(reply, limitPage(request, `seat:${request.params.invitation_token}`));
-      const from = await tail.now();
-      const seat = await findInvitation(
-        createRequestContext(deps, request, anonymous),
-        request.params.invitation_token,
-      );
-      return streamEvents(
-        streams,
-        { request, reply },
-        {
-          organization_id: seat.organization_id,
-          from,
-          lifetimeMs: invitationLifetimeMs,
-          begin: (send) => send(formatSseMessage({ key: "connected", payload: {} })),
-          async onEvent(event, send) {
-            const isClaim = event.type === "customer_seat.claimed" && getField(event.data, "id") === seat.id;
-            const news = describeNews(event, seat.customer_id ?? "");
-            const key = isClaim ? event.type : news === "benefit.granted" ? news : undefined;
-            if (key !== undefined) await send(formatSseMessage({ id: event.id, key, payload: {} }));
-          },
+  app.get<{ Params: { invitation_token: string } }>(streamPaths.seat, async (request, reply) => {
+    checkIdentity(await identify(request));
+    limitStreams(reply, limitPage(request, `seat:${request.params.invitation_token}`));
+    const from = await tail.now();
+    const seat = await findInvitation(createRequestContext(deps, request, anonymous), request.params.invitation_token);
+    return streamEvents(
+      streams,
+      { request, reply },
+      {
+        organization_id: seat.organization_id,
+        from,
+        lifetimeMs: invitationLifetimeMs,
+        begin: (send) => send(formatSseMessage({ key: "connected", payload: {} })),
+        async onEvent(event, send) {
+          const isClaim = event.type === "customer_seat.claimed" && getField(event.data, "id") === seat.id;
+          const news = describeNews(event, seat.customer_id ?? "");
+          const key = isClaim ? event.type : news === "benefit.granted" ? news : undefined;
+          if (key !== undefined) await send(formatSseMessage({ id: event.id, key, payload: {} }));
         },
-      );
-    },
-  );
+      },
+    );
+  });
 }

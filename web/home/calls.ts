@@ -1,11 +1,12 @@
 import type { Api } from "../../shared/api/index.ts";
-import type { Output, Request } from "../../shared/contract.ts";
-import { type Failure, type Result, requestApi, type Wire } from "../api.ts";
+import type { Operation, Output, Request } from "../../shared/contract.ts";
+import type { Route, RouteInput } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
+import { callApi, type Failure, type Wire } from "../api.ts";
 
 export type Overview = Wire<Output<Api["overview"]["get"]>>;
 export type Order = Wire<Output<Api["orders"]["get"]>>;
 export type Explanation = Wire<Output<Api["orders"]["explain"]>>;
-export type Customer = Wire<Output<Api["customers"]["get"]>>;
 export type Subscription = Page<"subscriptions">["items"][number];
 export type Product = Page<"products">["items"][number];
 export type CheckoutLink = Page<"checkoutLinks">["items"][number];
@@ -13,15 +14,16 @@ export type Page<R extends "refunds" | "subscriptions" | "products" | "checkoutL
   Output<Api[R]["list"]>
 >;
 type List = "orders" | "payments" | "customers" | "customerMeters" | "benefitGrants" | "events";
-type Deliveries = Wire<Output<Api["webhooks"]["listDeliveries"]>>;
-type OrderMail = Wire<Output<Api["orders"]["resendMail"]>>;
 type RefundBody = Request<Api["refunds"]["create"]>["body"];
 
 export type { Failure };
 
 const storageKey = "floe-organization";
 const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const listMax = "20";
+const listMax = 20;
+const foundMax = 8;
+const deliveriesMax = 10;
+const linksMax = 100;
 export const productsMax = 50;
 
 /** The organization that this browser showed last; the server chooses where it shows none. */
@@ -51,35 +53,34 @@ export type Calls = ReturnType<typeof openCalls>;
 /** The requests of the start page, for one organization. The cookie of the session identifies the seller. */
 export function openCalls(organization_id: string | undefined) {
   const headers = buildOrganizationHeaders(organization_id);
-  const get = <T>(path: string, query: Record<string, string> = {}): Promise<Result<T>> =>
-    requestApi<T>("GET", `${path}?${new URLSearchParams(query)}`, undefined, undefined, headers);
-  const send = <T>(method: "POST" | "PATCH", path: string, key: string, body?: object): Promise<Result<T>> =>
-    requestApi<T>(method, path, body, undefined, { ...headers, "idempotency-key": key });
+  const get = <O extends Operation>(route: Route<O>, input: RouteInput<O>) => callApi(route, input, { headers });
+  /** A change; a repetition with the same key does it once. */
+  const change = <O extends Operation>(route: Route<O>, key: string, input: RouteInput<O>) =>
+    callApi(route, input, { headers: { ...headers, "idempotency-key": key } });
   /** What belongs to a customer, the latest first. */
-  const getOf = <T>(path: string, customer_id: string) => get<T>(path, { customer_id, limit: listMax });
+  const buildQuery = (customer_id: string) => ({ query: { customer_id: [customer_id], limit: listMax } });
   return {
-    overview: () => get<Overview>("/v1/overview", { timezone }),
-    searchCustomers: (query: string) => get<Page<"customers">>("/v1/customers/", { query, limit: "8" }),
-    findOrders: (invoice_number: string) => get<Page<"orders">>("/v1/orders/", { invoice_number, limit: "8" }),
-    customer: (id: string) => get<Customer>(`/v1/customers/${id}`),
-    ordersOf: (id: string) => getOf<Page<"orders">>("/v1/orders/", id),
-    subscriptionsOf: (id: string) => getOf<Page<"subscriptions">>("/v1/subscriptions/", id),
-    grantsOf: (id: string) => getOf<Page<"benefitGrants">>("/v1/benefit-grants/", id),
-    metersOf: (id: string) => getOf<Page<"customerMeters">>("/v1/customer-meters/", id),
-    eventsOf: (id: string) => getOf<Page<"events">>("/v1/events/", id),
-    order: (id: string) => get<Order>(`/v1/orders/${id}`),
-    explain: (id: string) => get<Explanation>(`/v1/orders/${id}/explain`),
-    paymentsOf: (order_id: string) => get<Page<"payments">>("/v1/payments/", { order_id, limit: listMax }),
-    refundsOf: (order_id: string) => get<Page<"refunds">>("/v1/refunds/", { order_id, limit: listMax }),
-    products: () =>
-      get<Page<"products">>("/v1/products/", { is_archived: "false", limit: String(productsMax), sorting: "name" }),
+    overview: () => get(routes.overview.get, { query: { timezone } }),
+    searchCustomers: (query: string) => get(routes.customers.list, { query: { query, limit: foundMax } }),
+    findOrders: (invoice_number: string) => get(routes.orders.list, { query: { invoice_number, limit: foundMax } }),
+    customer: (id: string) => get(routes.customers.get, { params: { id } }),
+    ordersOf: (id: string) => get(routes.orders.list, buildQuery(id)),
+    subscriptionsOf: (id: string) => get(routes.subscriptions.list, buildQuery(id)),
+    grantsOf: (id: string) => get(routes.benefitGrants.list, buildQuery(id)),
+    metersOf: (id: string) => get(routes.customerMeters.list, buildQuery(id)),
+    eventsOf: (id: string) => get(routes.events.list, buildQuery(id)),
+    order: (id: string) => get(routes.orders.get, { params: { id } }),
+    explain: (id: string) => get(routes.orders.explain, { params: { id } }),
+    paymentsOf: (order_id: string) => get(routes.payments.list, { query: { order_id, limit: listMax } }),
+    refundsOf: (order_id: string) => get(routes.refunds.list, { query: { order_id, limit: listMax } }),
+    products: () => get(routes.products.list, { query: { is_archived: false, limit: productsMax, sorting: ["name"] } }),
     failedDeliveries: (endpoint_id: string) =>
-      get<Deliveries>("/v1/webhooks/deliveries", { endpoint_id, succeeded: "false", limit: "10" }),
-    refund: (key: string, body: RefundBody) => send<unknown>("POST", "/v1/refunds/", key, body),
+      get(routes.webhooks.listDeliveries, { query: { endpoint_id, succeeded: false, limit: deliveriesMax } }),
+    refund: (key: string, body: RefundBody) => change(routes.refunds.create, key, { body }),
     cancelSubscription: (key: string, id: string) =>
-      send<unknown>("PATCH", `/v1/subscriptions/${id}`, key, { cancel_at_period_end: true }),
-    resendMail: (id: string) => send<OrderMail>("POST", `/v1/orders/${id}/resend-mail`, crypto.randomUUID()),
-    redeliver: (id: string) => send<unknown>("POST", `/v1/webhooks/events/${id}/redeliver`, crypto.randomUUID()),
-    checkoutLinks: () => get<Page<"checkoutLinks">>("/v1/checkout-links/", { limit: "100" }),
+      change(routes.subscriptions.update, key, { params: { id }, body: { cancel_at_period_end: true } }),
+    resendMail: (id: string) => change(routes.orders.resendMail, crypto.randomUUID(), { params: { id } }),
+    redeliver: (id: string) => change(routes.webhooks.redeliver, crypto.randomUUID(), { params: { id } }),
+    checkoutLinks: () => get(routes.checkoutLinks.list, { query: { limit: linksMax } }),
   };
 }

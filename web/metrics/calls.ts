@@ -1,6 +1,7 @@
 import type { Api } from "../../shared/api/index.ts";
 import type { Output } from "../../shared/contract.ts";
-import { requestApi, type Wire } from "../api.ts";
+import { metrics } from "../../shared/routes.ts";
+import { callApi, type Wire } from "../api.ts";
 import { buildOrganizationHeaders, readOrganization } from "../home/calls.ts";
 
 export type MetricsAboutState = Wire<Output<Api["metrics"]["about"]>>;
@@ -34,15 +35,13 @@ export function readAddress(): { token: string | null; asked: URLSearchParams } 
 /** Everything that the page asks: by the token of an address, or else by the session of a seller. */
 export function openMetrics(token: string | null) {
   const headers = token === null ? buildOrganizationHeaders(readOrganization()) : {};
-  const get = <T>(path: string) => requestApi<T>("GET", path, undefined, token ?? undefined, headers);
+  const options = { headers, ...(token !== null && { token }) };
   return {
-    about: () => get<MetricsAboutState>("/v1/metrics/about"),
-    limits: () => get<Limits>("/v1/metrics/limits"),
-    measure({ product_id, ...question }: Question, slugs: readonly Slug[]) {
-      const query = new URLSearchParams(question);
-      if (product_id !== "") query.set("product_id", product_id);
-      for (const slug of slugs) query.append("metrics", slug);
-      return get<MeasuredSeries>(`/v1/metrics/?${query}`);
+    about: () => callApi(metrics.about, {}, options),
+    limits: () => callApi(metrics.limits, {}, options),
+    measure: ({ product_id, ...question }: Question, slugs: readonly Slug[]) => {
+      const query = { ...question, ...(product_id !== "" && { product_id }), metrics: [...slugs] };
+      return callApi(metrics.get, { query }, options);
     },
   };
 }

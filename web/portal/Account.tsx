@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { Button } from "../parts/Button.tsx";
 import { Notice } from "../parts/Notice.tsx";
-import type { Failure, Grant } from "./calls.ts";
+import type { Failure, Grant, Result } from "./calls.ts";
 import { usePortalMessages } from "./messages.tsx";
 import { Dialog, Refused } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
@@ -60,7 +60,7 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
       setBusy(undefined);
     }
   };
-  const runAction = async (what: "use" | "remove", doing: ReturnType<typeof portal.disconnect>): Promise<void> => {
+  const runAction = async (what: "use" | "remove", doing: Promise<Result<unknown>>): Promise<void> => {
     setBusy(what);
     const answer = await doing;
     setFailure(answer.ok ? undefined : answer.failure);
@@ -68,6 +68,8 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
     setBusy(undefined);
     setRemoving(false);
   };
+  const assignAccount = (account_id: string) =>
+    portal.giveTo(grant.id, { benefit_type: grant.benefit.type, properties: { account_id } });
   const isRefused = grant.error !== null && account !== undefined && grant.properties.account_id !== undefined;
   return (
     <>
@@ -79,10 +81,7 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
       {account && <p className="soft">{messages.known(where, name)}</p>}
       <div className="row">
         {account && grant.error && !isRefused && (
-          <Button
-            busy={busy === "use"}
-            onClick={() => void runAction("use", portal.giveTo(grant.id, grant.benefit.type, account.account_id))}
-          >
+          <Button busy={busy === "use"} onClick={() => void runAction("use", assignAccount(account.account_id))}>
             {messages.use(name)}
           </Button>
         )}

@@ -115,9 +115,13 @@ function BillingForm({ done, left }: { done: () => void; left: () => void }) {
     }));
   };
   const save = async (): Promise<void> => {
-    const given = addressFields.filter((field) => address[field].trim() !== "");
+    const given = addressFields.flatMap((field) => {
+      const text = address[field].trim();
+      return text === "" ? [] : [[field, text] as const];
+    });
+    // Without a country the server names the fault.
     const billing_address =
-      given.length === 0 ? undefined : Object.fromEntries(given.map((field) => [field, address[field].trim()]));
+      given.length === 0 ? undefined : (Object.fromEntries(given) as Me["billing_address"] & object);
     const answer = await portal.update({ billing_name: name, tax_id: tax_id.trim() || null, billing_address });
     setFaults(answer.ok ? {} : readFaults(answer.failure, common));
     if (!answer.ok) return;

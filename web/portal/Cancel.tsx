@@ -9,12 +9,14 @@ import { usePortalMessages } from "./messages.tsx";
 import { Dialog } from "./Part.tsx";
 import { usePlace } from "./portal-context.ts";
 
+type Reason = NonNullable<Subscription["customer_cancellation_reason"]>;
+
 /** Ends a subscription with its period, once its customer has read what that means. */
 export function Cancel({ subscription, left }: { subscription: Subscription; left: () => void }) {
   const i18n = useI18n();
   const messages = usePortalMessages();
   const { portal, reload } = usePlace();
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useState<Reason | "">("");
   const [comment, setComment] = useState("");
   const [fault, setFault] = useState<string>();
   const [busy, setBusy] = useState(false);
@@ -55,7 +57,7 @@ export function Cancel({ subscription, left }: { subscription: Subscription; lef
           label={messages.cancel_why}
           optional={i18n.messages.optional}
           value={reason}
-          onChange={({ target }) => setReason(target.value)}
+          onChange={({ target }) => setReason(target.value as Reason | "")}
         >
           <option value="">{messages.no_reason}</option>
           {Object.entries(messages.reasons).map(([key, text]) => (

@@ -18,8 +18,11 @@ export function Seats({ container }: { container: SeatContainer }) {
   const { messages: common } = useI18n();
   const messages = usePortalMessages();
   const { portal } = usePlace();
-  const query = new URLSearchParams(container).toString();
-  const { value, failure, reload } = useQuery(useCallback(() => portal.seats(query), [portal, query]));
+  const subscription_id = "subscription_id" in container ? container.subscription_id : undefined;
+  const order_id = "order_id" in container ? container.order_id : undefined;
+  const { value, failure, reload } = useQuery(
+    useCallback(() => portal.seats({ subscription_id, order_id }), [portal, subscription_id, order_id]),
+  );
   const [email, setEmail] = useState("");
   const [fault, setFault] = useState<string>();
   const [refused, setRefused] = useState<Failure>();

@@ -1,6 +1,9 @@
 import type { Api } from "../../shared/api/index.ts";
-import type { Operation, Output } from "../../shared/contract.ts";
-import { type Failure, type Result, requestApi, type Wire } from "../api.ts";
+import type { Platform } from "../../shared/api/portal-accounts.ts";
+import type { Operation, Output, Request } from "../../shared/contract.ts";
+import type { Body, Route, RouteInput } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
+import { callApi, type Failure, type Result, type Wire } from "../api.ts";
 
 type Answer<R extends keyof Api, O extends keyof Api[R]> = Api[R][O] extends Operation
   ? Wire<Output<Api[R][O]>>
@@ -8,46 +11,30 @@ type Answer<R extends keyof Api, O extends keyof Api[R]> = Api[R][O] extends Ope
 
 export type Seller = Answer<"customerPortal", "getOrganization">;
 export type Me = Answer<"customerPortal", "getMe">;
-type User = Answer<"customerPortal", "getUser">;
 export type Subscription = Answer<"portalSubscriptions", "get">;
 export type Preview = Answer<"portalSubscriptions", "preview">;
-export type Forecast = Answer<"portalSubscriptions", "forecast">;
 export type Order = Answer<"portalOrders", "get">;
 export type Card = Answer<"portalCards", "list">["items"][number];
 export type Meter = Answer<"portalMeters", "get">;
 export type Quantities = Answer<"portalMeters", "quantities">;
 export type Grant = Answer<"portalGrants", "list">["items"][number];
 export type LicenseKey = Answer<"portalKeys", "list">["items"][number];
-type KeyInUse = Answer<"portalKeys", "get">;
-type Download = Answer<"portalDownloads", "list">["items"][number];
-type Declared = Answer<"portalCancellations", "declare">;
 export type CancellationConfirmed = Answer<"portalCancellations", "confirm">;
-type SeatClaim = Answer<"seatClaims", "get">;
-type SeatClaimed = Answer<"seatClaims", "claim">;
-export type Seats = Answer<"portalSeats", "list">;
-type Page<T> = { items: T[]; pagination: { total_count: number; max_page: number } };
-type Charged = Answer<"portalOrders", "confirmPayment">;
-type Paid = Answer<"portalOrders", "paymentStatus">;
-type Added = Answer<"portalCards", "create">;
-
-const root = "/v1/customer-portal";
 
 /** What needs nobody to be signed in. */
 export const entrance = {
-  seller: (slug: string) => requestApi<Seller>("GET", `${root}/organizations/${encodeURIComponent(slug)}`),
-  requestCode: (body: { organization_id: string; email: string; request_id: string }) =>
-    requestApi<null>("POST", `${root}/customer-session/request`, body),
-  seat: (token: string) => requestApi<SeatClaim>("GET", `/v1/customer-seats/claim/${encodeURIComponent(token)}`),
-  claimSeat: (invitation_token: string) =>
-    requestApi<SeatClaimed>("POST", "/v1/customer-seats/claim", { invitation_token }),
-  takeEmail: (token: string) =>
-    requestApi<{ token: string }>("POST", `${root}/customers/me/email-update/verify`, { token }),
-  declareCancellation: (body: object) => requestApi<Declared>("POST", `${root}/cancellations`, body),
-  confirmCancellation: (token: string) =>
-    requestApi<CancellationConfirmed>("POST", `${root}/cancellations/confirm`, { token }),
-  openLink: (token: string) => requestApi<{ token: string }>("POST", `${root}/customer-session/link`, { token }),
-  authenticate: (body: { code: string; request_id: string }) =>
-    requestApi<{ token: string }>("POST", `${root}/customer-session/authenticate`, body),
+  seller: (slug: string) => callApi(routes.customerPortal.getOrganization, { params: { slug } }),
+  requestCode: (body: Body<Api["customerPortal"]["requestCode"]>) =>
+    callApi(routes.customerPortal.requestCode, { body }),
+  seat: (invitation_token: string) => callApi(routes.seatClaims.get, { params: { invitation_token } }),
+  claimSeat: (invitation_token: string) => callApi(routes.seatClaims.claim, { body: { invitation_token } }),
+  takeEmail: (token: string) => callApi(routes.customerPortal.verifyEmailUpdate, { body: { token } }),
+  declareCancellation: (body: Body<Api["portalCancellations"]["declare"]>) =>
+    callApi(routes.portalCancellations.declare, { body }),
+  confirmCancellation: (token: string) => callApi(routes.portalCancellations.confirm, { body: { token } }),
+  openLink: (token: string) => callApi(routes.customerPortal.openLink, { body: { token } }),
+  authenticate: (body: Body<Api["customerPortal"]["authenticate"]>) =>
+    callApi(routes.customerPortal.authenticate, { body }),
 };
 
 const getKey = (slug: string): string => `portal:${slug}`;
@@ -61,61 +48,61 @@ const most = 100;
 
 /** Everything that a customer's own page asks, with their session; `ended` hears that it is over. */
 export function openPortal(token: string, ended: () => void) {
-  const sendRequest = async <T>(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown) => {
-    const answer: Result<T> = await requestApi<T>(method, root + path, body, token);
+  const send = async <O extends Operation>(route: Route<O>, input: RouteInput<O>): Promise<Result<Wire<Output<O>>>> => {
+    const answer = await callApi(route, input, { token });
     if (!answer.ok && answer.failure.status === 401) ended();
     return answer;
   };
-  const me = "/customers/me";
-  const buildPath = (kind: string, id: string): string => `/${kind}/${encodeURIComponent(id)}`;
+  const buildParams = (id: string) => ({ params: { id } });
+  const whole = { query: { limit: most } };
   return {
     token,
     ended,
-    me: () => sendRequest<Me>("GET", me),
-    user: () => sendRequest<User>("GET", "/customer-session/user"),
-    update: (patch: object) => sendRequest<Me>("PATCH", me, patch),
-    requestEmail: (email: string) => sendRequest<null>("POST", `${me}/email-update/request`, { email }),
-    subscriptions: () => sendRequest<Page<Subscription>>("GET", `/subscriptions/?limit=${most}`),
-    change: (id: string, body: object) => sendRequest<Subscription>("PATCH", buildPath("subscriptions", id), body),
-    preview: (id: string, body: object) =>
-      sendRequest<Preview>("POST", `${buildPath("subscriptions", id)}/preview`, body),
-    forecast: (id: string) => sendRequest<Forecast>("GET", `${buildPath("subscriptions", id)}/forecast`),
-    orders: (limit: number) => sendRequest<Page<Order>>("GET", `/orders/?limit=${limit}`),
-    order: (id: string) => sendRequest<Order>("GET", buildPath("orders", id)),
-    printInvoice: (id: string) => sendRequest<null>("POST", `${buildPath("orders", id)}/invoice`),
+    me: () => send(routes.customerPortal.getMe, {}),
+    user: () => send(routes.customerPortal.getUser, {}),
+    update: (body: Body<Api["customerPortal"]["updateMe"]>) => send(routes.customerPortal.updateMe, { body }),
+    requestEmail: (email: string) => send(routes.customerPortal.requestEmailUpdate, { body: { email } }),
+    subscriptions: () => send(routes.portalSubscriptions.list, whole),
+    change: (id: string, body: Body<Api["portalSubscriptions"]["update"]>) =>
+      send(routes.portalSubscriptions.update, { ...buildParams(id), body }),
+    preview: (id: string, body: Body<Api["portalSubscriptions"]["preview"]>) =>
+      send(routes.portalSubscriptions.preview, { ...buildParams(id), body }),
+    forecast: (id: string) => send(routes.portalSubscriptions.forecast, buildParams(id)),
+    orders: (limit: number) => send(routes.portalOrders.list, { query: { limit } }),
+    order: (id: string) => send(routes.portalOrders.get, buildParams(id)),
+    printInvoice: (id: string) => send(routes.portalOrders.generateInvoice, buildParams(id)),
     document: (id: string, kind: "invoice" | "receipt") =>
-      sendRequest<{ url: string }>("GET", `${buildPath("orders", id)}/${kind}`),
-    pay: (id: string, by: object) => sendRequest<Charged>("POST", `${buildPath("orders", id)}/confirm-payment`, by),
-    paymentStatus: (id: string) => sendRequest<Paid>("GET", `${buildPath("orders", id)}/payment-status`),
-    cards: () => sendRequest<Page<Card>>("GET", `${me}/payment-methods?limit=${most}`),
-    addCard: (body: object) => sendRequest<Added>("POST", `${me}/payment-methods`, body),
-    confirmCard: (body: object) => sendRequest<Added>("POST", `${me}/payment-methods/confirm`, body),
-    removeCard: (id: string) => sendRequest<null>("DELETE", `${me}/payment-methods/${encodeURIComponent(id)}`),
-    grants: () => sendRequest<Page<Grant>>("GET", `/benefit-grants/?limit=${most}`),
-    grantsOf: (benefit_ids: readonly string[]) => {
-      const query = new URLSearchParams(benefit_ids.map((id) => ["benefit_id", id]));
-      return sendRequest<Page<Grant>>("GET", `/benefit-grants/?limit=${most}&${query}`);
-    },
-    connect: (platform: string, return_to: string) =>
-      sendRequest<{ url: string }>("GET", `/oauth-accounts/authorize?${new URLSearchParams({ platform, return_to })}`),
-    disconnect: (platform: string) => sendRequest<unknown>("DELETE", buildPath("oauth-accounts", platform)),
-    giveTo: (id: string, benefit_type: string, account_id: string) =>
-      sendRequest<unknown>("PATCH", buildPath("benefit-grants", id), { benefit_type, properties: { account_id } }),
-    files: (benefit_id: string) =>
-      sendRequest<Page<Download>>("GET", `/downloadables/?limit=${most}&benefit_id=${benefit_id}`),
-    licenseKeys: (benefit_id: string) =>
-      sendRequest<Page<LicenseKey>>("GET", `/license-keys/?limit=${most}&benefit_id=${benefit_id}`),
-    licenseKey: (id: string) => sendRequest<KeyInUse>("GET", buildPath("license-keys", id)),
-    replaceKey: (id: string) => sendRequest<LicenseKey>("POST", `${buildPath("license-keys", id)}/rotate`),
-    deactivate: (body: object) => sendRequest<null>("POST", "/license-keys/deactivate", body),
-    meters: () => sendRequest<Page<Meter>>("GET", `/meters/?limit=${most}`),
-    used: (id: string, query: Record<string, string>) =>
-      sendRequest<Quantities>("GET", `${buildPath("meters", id)}/quantities?${new URLSearchParams(query)}`),
-    seats: (query: string) => sendRequest<Seats>("GET", `/seats?${query}`),
-    giveSeat: (body: object) => sendRequest<unknown>("POST", "/seats", body),
-    takeSeat: (id: string) => sendRequest<unknown>("DELETE", buildPath("seats", id)),
-    resendSeat: (id: string) => sendRequest<unknown>("POST", `${buildPath("seats", id)}/resend`),
+      kind === "invoice"
+        ? send(routes.portalOrders.invoice, buildParams(id))
+        : send(routes.portalOrders.receipt, buildParams(id)),
+    pay: (id: string, body: Body<Api["portalOrders"]["confirmPayment"]>) =>
+      send(routes.portalOrders.confirmPayment, { ...buildParams(id), body }),
+    paymentStatus: (id: string) => send(routes.portalOrders.paymentStatus, buildParams(id)),
+    cards: () => send(routes.portalCards.list, whole),
+    addCard: (body: Body<Api["portalCards"]["create"]>) => send(routes.portalCards.create, { body }),
+    confirmCard: (body: Body<Api["portalCards"]["confirm"]>) => send(routes.portalCards.confirm, { body }),
+    removeCard: (id: string) => send(routes.portalCards.delete, buildParams(id)),
+    grants: () => send(routes.portalGrants.list, whole),
+    grantsOf: (benefit_id: readonly string[]) =>
+      send(routes.portalGrants.list, { query: { limit: most, benefit_id: [...benefit_id] } }),
+    connect: (platform: Platform, return_to: string) =>
+      send(routes.portalAccounts.authorize, { query: { platform, return_to } }),
+    disconnect: (platform: Platform) => send(routes.portalAccounts.delete, { params: { platform } }),
+    giveTo: (id: string, body: Body<Api["portalGrants"]["update"]>) =>
+      send(routes.portalGrants.update, { ...buildParams(id), body }),
+    files: (benefit_id: string) => send(routes.portalDownloads.list, { query: { limit: most, benefit_id } }),
+    licenseKeys: (benefit_id: string) => send(routes.portalKeys.list, { query: { limit: most, benefit_id } }),
+    licenseKey: (id: string) => send(routes.portalKeys.get, buildParams(id)),
+    replaceKey: (id: string) => send(routes.portalKeys.rotate, buildParams(id)),
+    deactivate: (body: Body<Api["licenseKeyUses"]["deactivate"]>) => send(routes.licenseKeyUses.deactivate, { body }),
+    meters: () => send(routes.portalMeters.list, whole),
+    used: (id: string, query: Request<Api["portalMeters"]["quantities"]>["query"]) =>
+      send(routes.portalMeters.quantities, { ...buildParams(id), query }),
+    seats: (query: Request<Api["portalSeats"]["list"]>["query"]) => send(routes.portalSeats.list, { query }),
+    giveSeat: (body: Body<Api["portalSeats"]["assign"]>) => send(routes.portalSeats.assign, { body }),
+    takeSeat: (seat_id: string) => send(routes.portalSeats.revoke, { params: { seat_id } }),
+    resendSeat: (seat_id: string) => send(routes.portalSeats.resend, { params: { seat_id } }),
   };
 }
 export type Portal = ReturnType<typeof openPortal>;
-export type { Failure };
+export type { Failure, Result };

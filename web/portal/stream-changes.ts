@@ -1,3 +1,5 @@
+import { streamPaths } from "../../shared/stream-paths.ts";
+
 const againMs = 5000;
 const quietMs = 250;
 
@@ -18,7 +20,7 @@ export function streamChanges({ token, ended }: { token: string; ended: () => vo
   };
   const listen = async (): Promise<void> => {
     // EventSource could not send the token but in the address, where it would be logged.
-    const answer = await fetch("/v1/customer-portal/customers/stream", {
+    const answer = await fetch(streamPaths.customer, {
       headers: { authorization: `Bearer ${token}`, accept: "text/event-stream" },
       signal: stopping.signal,
     });

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ApiError, notFound } from "../../../shared/errors.ts";
+import { testProcessorPaths } from "../../../shared/test-processor-paths.ts";
 import { findClockOf } from "../../identity/organizations/store.ts";
 import type { Deps } from "../../platform/context.ts";
 import { limitCards } from "../../platform/http/checkout-limits.ts";
@@ -72,21 +73,17 @@ async function settle(deps: Deps, { kind, outcome }: ProcessorAnswer): Promise<{
 
 /** What stands in for the card processor's own pages when the test processor is in use: the card form and the bank's question. */
 export function routeTestCards(app: FastifyInstance, deps: Deps, controls: TestControls): void {
-  const base = "/v1/payment-processor/test";
   const count = limitCards(deps);
-  app.post(`${base}/confirmation-tokens`, async (request, reply) => {
+  app.post(testProcessorPaths.tokens, async (request, reply) => {
     count(request);
     const { card } = read(CardForm, request.body);
     return reply.code(201).send({ id: await controls.tokenize(card) });
   });
-  app.post<{ Params: { client_secret: string } }>(
-    `${base}/intents/:client_secret/authenticate`,
-    async (request, reply) => {
-      const { approved } = read(Decision, request.body);
-      const answered = await controls.authenticate(request.params.client_secret, approved);
-      if (!answered) throw notFound();
-      const { status } = await settle(deps, answered);
-      return reply.send({ status });
-    },
-  );
+  app.post<{ Params: { client_secret: string } }>(testProcessorPaths.authenticate, async (request, reply) => {
+    const { approved } = read(Decision, request.body);
+    const answered = await controls.authenticate(request.params.client_secret, approved);
+    if (!answered) throw notFound();
+    const { status } = await settle(deps, answered);
+    return reply.send({ status });
+  });
 }

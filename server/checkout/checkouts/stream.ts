@@ -1,5 +1,6 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import type { FastifyInstance } from "fastify";
+import { streamPaths } from "../../../shared/stream-paths.ts";
 import { findTold } from "../../messaging/webhooks/store.ts";
 import { anonymous, type Ctx, type Deps } from "../../platform/context.ts";
 import { events } from "../../platform/db/tables.ts";
@@ -41,55 +42,52 @@ const buildMessage = (id: string, key: string, payload: object): string => forma
 export function routeCheckoutStream(app: FastifyInstance, options: StreamOptions): void {
   const { deps, tail, identify, limitStreams } = options;
   const deliveries = openDeliveryWatch(deps.log, (organization_id, ids) => findTold(deps.db, organization_id, ids));
-  app.get<{ Params: { client_secret: string } }>(
-    "/v1/checkouts/client/:client_secret/stream",
-    async (request, reply) => {
-      checkIdentity(await identify(request));
-      const { client_secret } = request.params;
-      limitStreams(reply, limitPage(request, `checkout:${client_secret}`));
-      // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
-      const from = await tail.now();
-      const checkout = await options.find(createRequestContext(deps, request, anonymous), client_secret);
-      const latest = await findLatestUpdate(deps, checkout.organization_id, checkout.id);
-      /** The latest event of each status that is not delivered to the seller yet. */
-      const waits = new Map<string, AbortController>();
-      const reportWhenDelivered = async (status: string, event_id: string, send: Send, signal: AbortSignal) => {
-        waits.get(status)?.abort();
-        const newer = new AbortController();
-        waits.set(status, newer);
-        const until = AbortSignal.any([signal, newer.signal]);
-        await deliveries.untilTold(checkout.organization_id, event_id, until);
-        if (until.aborted) return;
-        await send(buildMessage(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
-      };
-      let { status } = checkout;
-      let report = (_event_id: string) => {};
-      return streamEvents(
-        { lifetimeMs, ...options },
-        { request, reply },
-        {
-          organization_id: checkout.organization_id,
-          from,
-          // The published checkout page reads messages alone.
-          farewell: formatSseMessage({ type: "reconnect" }),
-          async begin(send, signal) {
-            report = (event_id) => void reportWhenDelivered(status, event_id, send, signal);
-            if (status === "succeeded")
-              await send(buildMessage(createId(deps.clock.now()), "checkout.order_created", {}));
-            await send(buildMessage(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status }));
-            if (latest?.status === status) report(latest.id);
-          },
-          async onEvent(event, send) {
-            const key = event.seq > (latest?.seq ?? 0) ? getKey(event, checkout) : undefined;
-            if (key === undefined) return;
-            if (event.type.startsWith("checkout.")) status = String(getField(event.data, "status"));
-            await send(buildMessage(event.id, key, key === "checkout.updated" ? { status } : {}));
-            if (event.type === "checkout.updated") report(event.id);
-          },
+  app.get<{ Params: { client_secret: string } }>(streamPaths.checkout, async (request, reply) => {
+    checkIdentity(await identify(request));
+    const { client_secret } = request.params;
+    limitStreams(reply, limitPage(request, `checkout:${client_secret}`));
+    // The place is taken before the checkout is read: what happens in between is said twice rather than not at all.
+    const from = await tail.now();
+    const checkout = await options.find(createRequestContext(deps, request, anonymous), client_secret);
+    const latest = await findLatestUpdate(deps, checkout.organization_id, checkout.id);
+    /** The latest event of each status that is not delivered to the seller yet. */
+    const waits = new Map<string, AbortController>();
+    const reportWhenDelivered = async (status: string, event_id: string, send: Send, signal: AbortSignal) => {
+      waits.get(status)?.abort();
+      const newer = new AbortController();
+      waits.set(status, newer);
+      const until = AbortSignal.any([signal, newer.signal]);
+      await deliveries.untilTold(checkout.organization_id, event_id, until);
+      if (until.aborted) return;
+      await send(buildMessage(createId(deps.clock.now()), "checkout.webhook_event_delivered", { status }));
+    };
+    let { status } = checkout;
+    let report = (_event_id: string) => {};
+    return streamEvents(
+      { lifetimeMs, ...options },
+      { request, reply },
+      {
+        organization_id: checkout.organization_id,
+        from,
+        // The published checkout page reads messages alone.
+        farewell: formatSseMessage({ type: "reconnect" }),
+        async begin(send, signal) {
+          report = (event_id) => void reportWhenDelivered(status, event_id, send, signal);
+          if (status === "succeeded")
+            await send(buildMessage(createId(deps.clock.now()), "checkout.order_created", {}));
+          await send(buildMessage(latest?.id ?? createId(deps.clock.now()), "checkout.updated", { status }));
+          if (latest?.status === status) report(latest.id);
         },
-      );
-    },
-  );
+        async onEvent(event, send) {
+          const key = event.seq > (latest?.seq ?? 0) ? getKey(event, checkout) : undefined;
+          if (key === undefined) return;
+          if (event.type.startsWith("checkout.")) status = String(getField(event.data, "status"));
+          await send(buildMessage(event.id, key, key === "checkout.updated" ? { status } : {}));
+          if (event.type === "checkout.updated") report(event.id);
+        },
+      },
+    );
+  });
 }
 
 async function findLatestUpdate(deps: Deps, organization_id: string, checkout_id: string) {
