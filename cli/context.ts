@@ -42,6 +42,8 @@ export type Context = {
   readonly manifest: Manifest;
   readonly globals: Globals;
   readonly interactive: boolean;
+  /** True when a person is there, and the terminal can be drawn on; where it cannot, questions are lines. */
+  readonly canDraw: boolean;
   /** True when an agent runs the command line: nobody is asked anything, and answers are JSON for it. */
   readonly agent: boolean;
   /** True when stdout carries JSON: asked for, or because no person reads it. */

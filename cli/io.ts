@@ -35,6 +35,13 @@ export type Io = {
 export const isInteractive = (io: Io): boolean =>
   Boolean(io.stdout.isTTY && io.stdin.isTTY) && !io.env.CI && !io.env.FLOE_PROMPT_DISABLED;
 
+/** Whether nothing may be drawn over: the terminal knows no escape codes, or what stands on it is read aloud. */
+export const isLineByLine = ({ env }: Pick<Io, "env">): boolean =>
+  env.TERM === "dumb" || env.INK_SCREEN_READER === "true";
+
+/** Whether a line of talk can be drawn over. */
+export const canRedraw = (io: Io): boolean => Boolean(io.stderr.isTTY) && !isLineByLine(io);
+
 /** The same streams under other settings, and ended by another signal where one is given. */
 export const replaceSettings = (io: Io, env: Io["env"], signal = io.signal): Io => ({
   get stdin() {

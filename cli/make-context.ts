@@ -2,7 +2,7 @@ import { isAgentMode } from "./agent/mode.ts";
 import { callOperation } from "./client.ts";
 import { type Context, findOrganization } from "./context.ts";
 import { Fault } from "./fault.ts";
-import { type Io, isInteractive } from "./io.ts";
+import { type Io, isInteractive, isLineByLine } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
 import { type Globals, readSettings, type Settings } from "./settings.ts";
 import { insertCommands } from "./suggestions.ts";
@@ -20,7 +20,8 @@ type Held = { to: "stdout" | "stderr"; text: string }[];
 
 /** The program that leafs through long texts; undefined where none is wanted. */
 function getPager(io: Io, globals: Globals): string | undefined {
-  const named = io.env.FLOE_PAGER ?? io.env.PAGER ?? "less";
+  // A pager draws; on a terminal that knows no escape codes, and aloud, only one that was chosen for floe is wanted.
+  const named = io.env.FLOE_PAGER ?? (isLineByLine(io) ? "" : (io.env.PAGER ?? "less"));
   const unwanted =
     globals.pager === false ||
     isAgentMode(io.env, globals.agent) ||
@@ -59,6 +60,9 @@ export function makeContext(
     globals,
     get interactive() {
       return !agent && isInteractive(io);
+    },
+    get canDraw() {
+      return context.interactive && !isLineByLine(io);
     },
     agent,
     json: agent || [globals.json, globals.jq, globals.template].some((one) => one !== undefined) || !io.stdout.isTTY,

@@ -14,6 +14,10 @@ const notice = "cli/update/notice.ts";
 
 const quiet = ["tests/cli/quiet.test.ts"];
 const show = "cli/resource/show.ts";
+const byLine = ["tests/cli/lines.test.ts"];
+const lines = "cli/ui/lines.ts";
+const onWindows = ["tests/cli/windows.test.ts"];
+const windows = "cli/windows-start.ts";
 const watching = ["tests/cli/watch.test.ts"];
 const watch = "cli/resource/watch.ts";
 
@@ -53,6 +57,34 @@ export const cliFaults = {
       "list[0]?.detail",
       "tests/cli/terminal.test.ts",
     ],
+  ],
+  "line-prompts": [
+    ["line-drawn", "cli/make-context.ts", "context.interactive && !isLineByLine(io)", "context.interactive", ...byLine],
+    ["line-rest-lost", lines, "if (rest.length > 0) stdin.unshift(rest);", "", ...byLine],
+    ["line-default", lines, 'typed === "" ? [] : choices', "choices", ...byLine],
+    ["line-steers", lines, "removeControls(label).trimEnd()", "label.trimEnd()", ...byLine],
+    ["line-halves", lines, "Buffer.from(part)", "Buffer.from(String(part))", ...byLine],
+    ["line-part-first", lines, "of [exact, found]", "of [found]", ...byLine],
+    ["line-unchecked", lines, "value !== undefined && fault === undefined", "value !== undefined", ...byLine],
+    ["line-end-answers", lines, 'settle("left");', 'settle({ value: "y" });', ...byLine],
+    ["line-pager", "cli/make-context.ts", 'isLineByLine(io) ? "" : ', "", ...byLine],
+    ["line-bar", "cli/ui/progress.ts", "canRedraw(context.io)", "Boolean(context.io.stderr.isTTY)", ...byLine],
+    [
+      "end-of-input-interrupts",
+      "cli/ask.ts",
+      "if (!context.io.signal.aborted && !interrupted.signal.aborted)",
+      "if (context.globals.debug)",
+      "tests/cli/prompts.long.test.ts",
+    ],
+  ],
+  "windows-start": [
+    ["batch-without-shell", windows, 'platform !== "win32" || !batchFile.test(program)', "program", ...onWindows],
+    ["batch-quote", windows, '/["%\\r\\n\\0]/', "/[%\\r\\n\\0]/", ...onWindows],
+    ["batch-variable", windows, '/["%\\r\\n\\0]/', '/["\\r\\n\\0]/', ...onWindows],
+    ["batch-backslash", windows, '${/\\\\*$/.exec(word)?.[0] ?? ""}', "", ...onWindows],
+    ["batch-interpreter", windows, "root && win32.isAbsolute(root)", "root", ...onWindows],
+    ["batch-any-ending", programs, "windowsEndings.includes(ending)", "ending", ...onWindows],
+    ["batch-order", programs, "known.length > 0 ? known : windowsEndings", "windowsEndings", ...onWindows],
   ],
   progress: [
     ["rate-of-resumed", "cli/ui/progress.ts", "(done - first) / ms", "done / ms", "tests/cli/progress.test.ts"],
@@ -100,7 +132,7 @@ export const cliFaults = {
     ["keys-twice", service, "  if (asked.keys) checkKeys(asked, asked.keys);\n", "", ...keyed],
     ["checkout-on-path", programs, "return repository === undefined || ", "return true || ", ...extending],
     ["packages-on-path", programs, ' || real.endsWith(join("node_modules", ".bin"))', "", ...extending],
-    ["relative-on-path", programs, ".filter(isAbsolute)", "", ...extending],
+    ["relative-on-path", programs, ".filter((folder) => isAbsolute(folder))", "", ...extending],
     [
       "alias-over-command",
       "cli/program.ts",

@@ -63,7 +63,7 @@ async function advance(context: Context, options: Options): Promise<void> {
     }
     return context.print(`${JSON.stringify({ now, done: true })}\n`);
   }
-  if (context.interactive) {
+  if (context.canDraw) {
     const ui = await import("../ui/index.ts");
     const outcome = await ui.drawTimeline(context.io, async (add) => {
       let [now, number] = ["", 0];

@@ -4,6 +4,7 @@ import { createReadStream, realpathSync, statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { canRedraw } from "../io.ts";
 import { openCursor } from "../listen/cursor.ts";
 import { pause } from "../pause.ts";
 import { showProgress } from "../ui/progress.ts";
@@ -171,10 +172,10 @@ function getMeter(context: Context, path: string, total: number, began: number):
     bar.start("");
     return { add: (bytes, events) => bar.add(bytes, formatSpeed(events)), end: () => bar.end() };
   }
-  const { isTTY } = context.io.stderr;
+  const isDrawn = canRedraw(context.io);
   return {
-    add: (_, events) => isTTY && context.say(`\r\u001b[2K${formatSpeed(events)}`),
-    end: () => isTTY && context.say("\r\u001b[2K"),
+    add: (_, events) => isDrawn && context.say(`\r\u001b[2K${formatSpeed(events)}`),
+    end: () => isDrawn && context.say("\r\u001b[2K"),
   };
 }
 

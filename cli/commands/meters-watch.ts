@@ -9,6 +9,8 @@ import { pause } from "../pause.ts";
 import { request } from "../request.ts";
 import { resolveId } from "../resource/names.ts";
 import { drawQuantities, type Quantities } from "../ui/quantities.ts";
+import { formatUnits } from "../ui/table.ts";
+import { removeControls } from "../ui/theme.ts";
 
 type Options = { every: number; hours: number; timezone?: string };
 type Used = { customer: { email: string | null; external_id: string | null } | null; consumed_units: number };
@@ -73,6 +75,17 @@ async function watch(context: Context, named: string, options: Options): Promise
   const { columns = 80 } = context.io.stdout;
   const changes: number[] = [];
   let before: number | undefined;
+  if (!context.canDraw) {
+    // Each look that found more is told once, in a line.
+    while (!signal.aborted) {
+      const { total } = await read();
+      const change = before === undefined ? "" : `, +${formatUnits(total - before)} since the last look`;
+      if (total !== before) context.print(`${removeControls(meter.name)}: ${formatUnits(total)}${change}\n`);
+      before = total;
+      await pause(wait_ms, signal);
+    }
+    throw new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped watching");
+  }
   const ui = await import("../ui/index.ts");
   const outcome = await ui.drawFrames(context.io, `Every ${options.every} s; q ends it.`, async (draw, ended) => {
     while (!ended.aborted) {

@@ -104,9 +104,9 @@ async function watch(context: Context, options: Options): Promise<void> {
   const read = async (): Promise<Look> =>
     (await request(context, routes.overview.get, { query: { timezone } })) as Look;
   const wait_ms = options.every * 1000;
-  const { signal, env } = context.io;
+  const { signal } = context.io;
   // A terminal that tells no size cannot be drawn on.
-  const isDrawn = context.interactive && Boolean(context.io.stdout.rows) && env.INK_SCREEN_READER !== "true";
+  const isDrawn = context.canDraw && Boolean(context.io.stdout.rows);
   if (!isDrawn || context.json) {
     const print = context.json ? makeJsonPrinter(context) : makeLinePrinter(context);
     await fetchUntilEnd(read, wait_ms, signal, print, (text) => context.say(`${text}\n`));
@@ -138,7 +138,7 @@ function makeJsonPrinter(context: Context): (look: Look) => void {
   };
 }
 
-/** Lines for a screen reader: everything once, then only the lines that were not there before. */
+/** Lines for a screen reader, and for a terminal that nothing is drawn over: everything once, then only the lines that were not there before. */
 function makeLinePrinter(context: Context): (look: Look) => void {
   const plain = createPaint({ NO_COLOR: "1" }, undefined, {});
   const formatKey = (line: Line): string => line.key ?? renderLine(line, line_max, plain);

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { canRedraw } from "../io.ts";
 import { showProgress } from "../ui/progress.ts";
 import {
   drawLate,
@@ -64,7 +65,7 @@ async function verify(context: Context, asked: { customer?: string; meter?: stri
   const sums = { checked: 0, skipped: 0 };
   const differences: Difference[] = [];
   const formatChecked = (checked: number) => `${checked.toLocaleString("en-US")} balances and periods recounted`;
-  const { isTTY } = context.io.stderr;
+  const isDrawn = canRedraw(context.io);
   let after: string | null | undefined;
   do {
     const path = "/v1/customer-meters/verify";
@@ -73,11 +74,11 @@ async function verify(context: Context, asked: { customer?: string; meter?: stri
     sums.checked += part.checked;
     sums.skipped += part.skipped;
     differences.push(...part.differences);
-    if (isTTY) context.say(`\r\u001b[2K${formatChecked(sums.checked)}`);
+    if (isDrawn) context.say(`\r\u001b[2K${formatChecked(sums.checked)}`);
     if (!context.json) for (const one of part.differences) context.print(`${listDiffering(one)}\n`);
     after = part.next;
   } while (after !== null);
-  if (isTTY) context.say("\r\u001b[2K");
+  if (isDrawn) context.say("\r\u001b[2K");
   if (context.json) context.print(`${JSON.stringify({ ...sums, differences })}\n`);
   else {
     const skipped = `; ${sums.skipped.toLocaleString("en-US")} passed over, as their events are not all kept`;

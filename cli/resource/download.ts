@@ -3,6 +3,7 @@ import { formatBytes } from "../../shared/bytes.ts";
 import { getAuthHeaders, readFault } from "../client.ts";
 import type { Context } from "../context.ts";
 import { open, UnreachableError } from "../http.ts";
+import { canRedraw } from "../io.ts";
 import { truncateCell } from "../ui/table.ts";
 
 /** How often a person sees how far it is. */
@@ -26,7 +27,8 @@ export async function download(context: Context, path: string, output: string | 
 
 /** Says on a terminal how much has come: nobody knows how much there will be. */
 function count({ io, say }: Context) {
-  const { isTTY, columns = 80 } = io.stderr;
+  const { columns = 80 } = io.stderr;
+  const isDrawn = canRedraw(io);
   let [rows, bytes, drawn] = [-1, 0, 0];
   const computeDistance = () =>
     `${Math.max(rows, 0).toLocaleString("en")} ${rows === 1 ? "row" : "rows"}, ${formatBytes(bytes)}`;
@@ -37,7 +39,7 @@ function count({ io, say }: Context) {
         // The first line is the head.
         rows += part.split("\n").length - 1;
         bytes += Buffer.byteLength(part);
-        if (isTTY && Date.now() - drawn >= drawnEveryMs) {
+        if (isDrawn && Date.now() - drawn >= drawnEveryMs) {
           drawn = Date.now();
           say(`\r\u001b[2K${truncateCell(computeDistance(), columns - 1)}`);
         }
@@ -45,7 +47,7 @@ function count({ io, say }: Context) {
       }
     },
     end() {
-      if (isTTY) say("\r\u001b[2K");
+      if (isDrawn) say("\r\u001b[2K");
     },
   };
 }

@@ -120,14 +120,13 @@ export async function watch(
   every: unknown,
   work: (context: Context) => Promise<void>,
 ): Promise<void> {
-  const { env, signal, stdout } = context.io;
+  const { signal, stdout } = context.io;
   const every_ms = typeof every === "number" ? every * 1000 : undefined;
   const looks = createLooks(context, work);
   const createStop = (): Fault =>
     new Fault(signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped watching");
   // Where nothing can be drawn over, and where it is read aloud, each change is told once.
-  const isPlain = env.TERM === "dumb" || env.INK_SCREEN_READER === "true";
-  if (context.json || !context.interactive || !stdout.rows || isPlain) {
+  if (context.json || !context.canDraw || !stdout.rows) {
     let before: Written | undefined;
     await runUntilEnd(looks, every_ms, signal, (written) => {
       if (written.answer !== before?.answer)

@@ -1,4 +1,4 @@
-import { Box, Text, useInput, useIsScreenReaderEnabled, useStdout } from "ink";
+import { Box, Text, useInput, useStdout } from "ink";
 import { useEffect, useRef, useState } from "react";
 import { arrangeDetail, type Choice, type Outcome, choiceRows as rows } from "./questions.ts";
 import { inkColors } from "./theme.ts";
@@ -44,9 +44,7 @@ export function Select({ title, choices, done }: Props) {
   const list = filterMatching(shown.typed);
   const first = Math.max(0, Math.min(shown.position - rows + 1, list.length - rows));
   const place = usePlace();
-  // Read aloud with each key, it would drown the name of what is chosen.
-  const isAloud = useIsScreenReaderEnabled();
-  const detail = isAloud ? [] : (list[shown.position]?.detail?.(place.detail) ?? []).slice(0, place.lines);
+  const detail = (list[shown.position]?.detail?.(place.detail) ?? []).slice(0, place.lines);
   const choosing = (
     <Box flexDirection="column" {...(place.beside && detail.length > 0 && { width: place.list })}>
       {list.slice(first, first + rows).map((choice, index) => {

@@ -1,6 +1,7 @@
 /** How far something large is: a bar that is drawn anew on a terminal, a line now and then in a pipe. */
 import { formatBytes } from "../../shared/bytes.ts";
 import type { Context } from "../context.ts";
+import { canRedraw } from "../io.ts";
 import { truncateCell } from "./table.ts";
 import { removeControls } from "./theme.ts";
 
@@ -40,7 +41,8 @@ export function showProgress(
   total: number,
   say: (count: number) => string = formatBytes,
 ): Phase {
-  const { isTTY, columns = 80 } = context.io.stderr;
+  const { columns = 80 } = context.io.stderr;
+  const isDrawn = canRedraw(context.io);
   let phase = "";
   let shown = name;
   let done = 0;
@@ -67,18 +69,18 @@ export function showProgress(
     start(what, from = 0) {
       [phase, done, steps] = [what && `${what} `, from, 0];
       [first, started_at] = [from, performance.now()];
-      if (isTTY) draw();
+      if (isDrawn) draw();
     },
     add(more, note = name) {
       done += more;
       shown = note;
-      if (isTTY) return draw();
+      if (isDrawn) return draw();
       const reached = Math.floor((done / total) * lineSteps);
       if (reached > steps) context.say(`${removeControls(name)}: ${computeDistance()}\n`);
       steps = reached;
     },
     end() {
-      if (isTTY) context.say("\r\u001b[2K");
+      if (isDrawn) context.say("\r\u001b[2K");
     },
   };
 }

@@ -79,6 +79,52 @@ describe.runIf(hasTerminals())("a prompt", () => {
     },
   );
 
+  const lines = [
+    ["a picker", ["products", "get"], "part of the name", "1\n", 0],
+    ["a form", ["products", "create", "--recurring-interval", "month", "--price", "9.00"], "name (", "\n", undefined],
+    ["a question", ["products", "archive", id], "[y/N]", "n\n", 2],
+    ["a sign-in that waits", ["login", "--no-browser"], "ABCD", undefined, undefined],
+  ] as const;
+  const plainEnds = [
+    ...ends,
+    ["Ctrl-D", 2, (_: number, type: (keys: string) => void) => type("\u0004")],
+    ["an answer", undefined, undefined],
+  ] as const;
+  const plain: Record<string, string>[] = [{ TERM: "dumb" }, { INK_SCREEN_READER: "true", NO_COLOR: "1" }];
+  const plainCases = plain.flatMap((env) =>
+    lines.flatMap(([title, argv, ready, answer, answered]) =>
+      plainEnds
+        .filter(([how]) => answer !== undefined || !/Ctrl-D|answer/.test(how))
+        .filter(([how]) => answered !== undefined || how !== "an answer")
+        .map(([how, exit = answered, end]) => ({ env, title, argv, ready, how, exit, end, answer })),
+    ),
+  );
+  test.each(plainCases)(
+    "with $env, $title that $how ends writes no code that steers, and leaves the terminal as it was",
+    async ({ env, argv, ready, exit, end, answer = "" }) => {
+      const type = (_: number, put: (keys: string) => void) => put(answer);
+      const at = { dist, server: server.url, argv: [...argv], ready, env, end: end ?? type };
+      const { code, out, settings } = await runOnTerminal(at);
+      expect([code, settings.length, settings[1]]).toEqual([exit, 2, settings[0]]);
+      // The terminal itself shows what is typed, such as ^C.
+      expect(out.replaceAll("\r\n", "\n")).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+      const changes = server.received.filter(({ method, path }) => method !== "GET" && !path.startsWith("/api/auth/"));
+      expect(changes).toEqual([]);
+    },
+  );
+
+  test("Ctrl-D at a question that is drawn leaves it with nothing done", async () => {
+    const end = (_: number, type: (keys: string) => void) => type("\u0004");
+    const ended = await runOnTerminal({
+      dist,
+      server: server.url,
+      argv: ["products", "archive", id],
+      ready: "[y/N]",
+      end,
+    });
+    expect([ended.code, ended.settings[1]]).toEqual([2, ended.settings[0]]);
+  });
+
   test.each([[{ TERM: "dumb" }], [{ INK_SCREEN_READER: "true", NO_COLOR: "1" }]])(
     "a list that is watched with %j is lines, without a code that steers",
     async (env) => {

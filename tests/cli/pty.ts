@@ -47,7 +47,8 @@ export async function runOnTerminal({ dist, server, argv = [], ready, columns = 
   const floe = `"${process.execPath}" --require "${join(dist, "crash.cjs")}" "${join(dist, "cli.cjs")}" ${words}`;
   // The shell waits for it, as a person's shell does, and stays when it has ended.
   const run = `sh -c 'echo $$ > "$PID_FILE"; exec "$0" "$@"' ${floe}`;
-  const command = `stty rows 24 cols ${columns}; stty -g; ${run}; echo "code=$?"; stty -g`;
+  // Ctrl-C is a signal to all that runs in the terminal, unless the command reads keys itself.
+  const command = `trap : INT; stty rows 24 cols ${columns}; stty -g; ${run}; echo "code=$?"; stty -g`;
   const env = {
     ...{ PATH: process.env.PATH, HOME: dist, TERM: "xterm", SHELL: "/bin/sh", PID_FILE: pidFile },
     ...{ FLOE_SERVER: server, FLOE_API_KEY: "k", FLOE_AGENT: "no", ...more },

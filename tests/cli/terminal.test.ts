@@ -202,7 +202,7 @@ describe("a picker shows what is known of the current choice", () => {
     await here.leaveIt();
   });
 
-  test("below the list where it is narrow, and nowhere where there is no room or it is read aloud", async () => {
+  test("below the list where it is narrow, and nowhere where there is no room", async () => {
     const below = await open(80, 30);
     const frame = readFrame(below.stderr.text);
     expect(frame.findIndex((line) => /^name +Alpha/.test(line))).toBeGreaterThan(

@@ -260,11 +260,14 @@ describe("floe top", () => {
     expect(lines.map(({ has_products }) => has_products)).toEqual([true, false]);
   });
 
-  test("prints lines for a screen reader: all of them once, then what happened", async () => {
+  test.each([
+    ["a screen reader", { INK_SCREEN_READER: "true" }],
+    ["a terminal without escape codes", { TERM: "dumb" }],
+  ])("prints lines for %s: all of them once, then what happened", async (_, plain) => {
     const stop = new AbortController();
     const here = begin(["top", "--every", "1"], {
       tty: true,
-      env: { ...env, INK_SCREEN_READER: "true" },
+      env: { ...env, ...plain },
       signal: stop.signal,
     });
     await until(() => here.stdout.text.includes("Guide 10"));
