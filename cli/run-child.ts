@@ -1,5 +1,6 @@
 /** Runs another program in the terminal of this process, such as an editor, and waits for its end. */
 import { spawn } from "node:child_process";
+import { planStart } from "./windows-start.ts";
 
 export type Ended = {
   /** Undefined where it did not start. */
@@ -13,7 +14,8 @@ const signalCodes: Partial<Record<NodeJS.Signals, number>> = { SIGHUP: 129, SIGI
 
 /** Run a program to its end. Ctrl-C is its own affair, and a signal to end is passed on to it. */
 export async function runChild(command: string, args: string[], env: NodeJS.ProcessEnv, shell = false): Promise<Ended> {
-  const child = spawn(command, args, { stdio: "inherit", env, shell });
+  const start = shell ? { file: command, args } : planStart(command, args, env);
+  const child = spawn(start.file, start.args, { stdio: "inherit", env, shell, ...start });
   let isTerminated = false;
   const ignore = (): void => undefined;
   const terminate = (): void => {

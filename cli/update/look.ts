@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { findProgram } from "../find-program.ts";
 import { packageName } from "../package-name.ts";
+import { planStart } from "../windows-start.ts";
 import { readUpdateRecord, writeUpdateRecord } from "./notice.ts";
 
 const timeoutMs = 10_000;
@@ -12,14 +13,15 @@ export async function checkForUpdate(env: Record<string, string | undefined>, li
   if (npm === undefined) return;
   const words = ["view", packageName, "version", "--fetch-retries=0", "--loglevel=silent", "--update-notifier=false"];
   const latest = await new Promise<string>((resolve) => {
+    const { file, args, ...how } = planStart(npm, words, env);
     const options = {
+      ...how,
       env,
       timeout: limitMs,
       killSignal: "SIGKILL",
       maxBuffer: 10_000,
-      shell: /\.(cmd|bat)$/.test(npm),
     } as const;
-    execFile(npm, words, options, (error, stdout) => resolve(error ? "" : String(stdout).trim()));
+    execFile(file, args, options, (error, stdout) => resolve(error ? "" : String(stdout).trim()));
   });
   if (latest !== "") writeUpdateRecord(env, { ...readUpdateRecord(env), latest });
 }

@@ -134,7 +134,7 @@ describe("a program floe-NAME on the PATH", () => {
     writeProgram(join(checkout, "deep"), "floe-evil");
     const PATH = ["", ".", "bin", "deep", ...places, join(env.HOME ?? "", "link")].join(":");
     for (const from of [checkout, join(checkout, "deep")])
-      expect(findProgram({ ...env, PATH }, "floe-evil", from)).toBeUndefined();
+      expect(findProgram({ ...env, PATH }, "floe-evil", { from })).toBeUndefined();
     const home = process.cwd();
     process.chdir(join(checkout, "deep"));
     try {
@@ -149,7 +149,7 @@ describe("a program floe-NAME on the PATH", () => {
     }
     // Of the same PATH, what the person has is found.
     const own = writeProgram(env.PATH ?? "", "floe-evil");
-    expect(findProgram({ ...env, PATH: `${PATH}:${env.PATH}` }, "floe-evil", checkout)).toBe(own);
+    expect(findProgram({ ...env, PATH: `${PATH}:${env.PATH}` }, "floe-evil", { from: checkout })).toBe(own);
     chmodSync(own, 0o644);
     mkdirSync(join(env.PATH ?? "", "floe-folder"));
     expect(listExtensions(env)).toEqual([]);
