@@ -81,7 +81,7 @@ export const cliFaults = {
     ["batch-without-shell", windows, 'platform !== "win32" || !batchFile.test(program)', "program", ...onWindows],
     ["batch-quote", windows, '/["%\\r\\n\\0]/', "/[%\\r\\n\\0]/", ...onWindows],
     ["batch-variable", windows, '/["%\\r\\n\\0]/', '/["\\r\\n\\0]/', ...onWindows],
-    ["batch-backslash", windows, '${/\\\\*$/.exec(word)?.[0] ?? ""}', "", ...onWindows],
+    ["batch-backslash", windows, "/\\\\*$/.exec(word)", "/^$/.exec(word)", ...onWindows],
     ["batch-interpreter", windows, "root && win32.isAbsolute(root)", "root", ...onWindows],
     ["batch-any-ending", programs, "windowsEndings.includes(ending)", "ending", ...onWindows],
     ["batch-order", programs, "known.length > 0 ? known : windowsEndings", "windowsEndings", ...onWindows],
