@@ -1,5 +1,6 @@
 /** Calls to the server: who asks, for which organization, and when to try again. */
 
+import { asRoleHeader } from "../shared/as-role.ts";
 import { findNextStep } from "../shared/next-steps.ts";
 import { formatUrl } from "../shared/request.ts";
 import { type CommandCall, type Context, otherKey, requireSignIn } from "./context.ts";
@@ -22,6 +23,12 @@ const parse = (text: string): unknown => {
   }
 };
 
+/** A role, or several by commas. An empty one would be sent as none, and the request made with all rights. */
+function checkRole(role: string): string {
+  if (/^[a-z][a-z0-9_,-]*$/.test(role)) return role;
+  throw new Fault("usage", `"${role}" is no role`, { hint: "See: `floe roles list`   (or --as viewer)" });
+}
+
 /** The headers that say who asks. */
 export async function getAuthHeaders(
   context: Context,
@@ -38,7 +45,11 @@ export async function getAuthHeaders(
   // A header of a token with a line break in it would be two headers.
   if (/[^\x21-\x7e]/.test(token)) throw new Fault("usage", "the API key contains characters that a key never has");
   const chosen = organization ? await context.organization() : undefined;
-  return { authorization: `Bearer ${token}`, ...(chosen && { "polar-organization": chosen }) };
+  return {
+    authorization: `Bearer ${token}`,
+    ...(chosen && { "polar-organization": chosen }),
+    ...(context.globals.as !== undefined && { [asRoleHeader]: checkRole(context.globals.as) }),
+  };
 }
 
 type Body = { error?: unknown; detail?: unknown; message?: unknown; error_description?: unknown; code?: unknown };
@@ -88,6 +99,9 @@ export function readFault(answer: HttpAnswer, server: string): Fault {
   if (Array.isArray(body.detail)) {
     const other = (body.detail as Place[]).find(({ loc = [] }) => loc.join(".") === "header.polar-organization");
     if (other) return new Fault("usage", `--org (FLOE_ORG) is refused: ${other.msg}`, { ...parts, hint: otherKey });
+    const role = (body.detail as Place[]).find(({ loc = [] }) => loc.join(".") === `header.${asRoleHeader}`);
+    if (role)
+      return new Fault("not_found", `--as is refused: ${role.msg}`, { ...parts, hint: "See: `floe roles list`" });
     const step = (body.detail as Place[])
       .map(({ type = "" }) => findNextStep(type))
       .find((found) => found !== undefined);
@@ -198,6 +212,9 @@ export async function callOperation(
       if (!context.io.signal.aborted) continue;
     }
     const fault = result instanceof UnreachableError ? result : readFault(result, server);
+    const { as } = context.globals;
+    if (fault.kind === "not_permitted" && as !== undefined)
+      fault.parts.hint = `You asked as ${as}: without --as you may do what you may.`;
     // Whether a write that got no answer was done is not known; the key makes asking again safe.
     const mayBeDone = result instanceof UnreachableError ? result.mayHaveArrived : fault.kind === "unreachable";
     if (key && made.repeatable && mayBeDone)

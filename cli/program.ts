@@ -33,6 +33,7 @@ export const createGlobalOptions = (): Option[] => [
   new Option("--server <url>", "the server to talk to (FLOE_SERVER)"),
   new Option("--org <slug>", "the organization, by slug or id (FLOE_ORG)"),
   new Option("--profile <name>", "the profile to use (FLOE_PROFILE)"),
+  new Option("--as <role>", "with no more than this role may do: --as viewer"),
   new Option("--api-key-file <file>", "read the API key from a file, - is standard input (FLOE_API_KEY)"),
   new Option("--json [fields]", "JSON on stdout; some fields only: --json id,customer.email"),
   new Option("-q, --jq <program>", "what jq makes of the JSON: --jq '.[].name'"),
@@ -48,6 +49,7 @@ const takesValue = new Set([
   "--server",
   "--org",
   "--profile",
+  "--as",
   "--api-key-file",
   "--jq",
   "-q",
@@ -71,13 +73,19 @@ function formatWords(argv: string[]): string[] {
   return found;
 }
 
+const isCommon = ({ helpGroupHeading }: Option): boolean => helpGroupHeading === commonHeading;
+/** Whether a command has an `--as` of its own, which is no role. */
+const hasOwnAs = (command: Command): boolean => command.options.some((one) => one.long === "--as" && !isCommon(one));
+
 const getGlobals = (command: Command): Globals => {
+  const { as } = hasOwnAs(command) ? {} : command.optsWithGlobals<Globals>();
   const { server, org, profile, apiKeyFile, json, jq, template, color, timeout, pager, quiet, debug, agent } =
     command.optsWithGlobals<Globals>();
   return {
     ...(server !== undefined && { server }),
     ...(org !== undefined && { org }),
     ...(profile !== undefined && { profile }),
+    ...(as !== undefined && { as }),
     ...(apiKeyFile !== undefined && { apiKeyFile }),
     ...(json !== undefined && { json: json || true }),
     ...(jq !== undefined && { jq }),
@@ -120,6 +128,22 @@ function acceptGlobals(command: Command): void {
     command.addOption(command.commands.length > 0 ? option.hideHelp() : option);
   }
   for (const child of command.commands) acceptGlobals(child);
+}
+
+/** The command that was called, as far as its words name one. */
+function findCalled(command: Command, [word, ...more]: string[]): Command {
+  const child = command.commands.find((one) => one.name() === word);
+  return child ? findCalled(child, more) : command;
+}
+
+/** The parser reads the flags of all commands everywhere: one that the called command has itself must be read by it alone. */
+function leaveOwnFlags(root: Command, called: string[]): void {
+  const command = findCalled(root, called);
+  if (command === root || !hasOwnAs(command)) return;
+  for (let above = command.parent; above; above = above.parent) {
+    const at = above.options.findIndex(({ long }) => long === "--as");
+    if (at >= 0) (above.options as Option[]).splice(at, 1);
+  }
 }
 
 /** Every command by name and one line: for the overview, and to suggest the one that was meant. */
@@ -255,6 +279,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
     });
     if (argv.includes("--help") && argv.includes("--all")) showTwins(root);
     for (const command of root.commands) acceptGlobals(command);
+    leaveOwnFlags(root, called);
     await root.parseAsync(bindOptionalValues(argv, flags), { from: "user" });
     await context?.end();
     return exitCodes.ok[0];

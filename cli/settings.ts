@@ -29,6 +29,8 @@ export type Globals = {
   server?: string;
   org?: string;
   profile?: string;
+  /** The role of the organization that requests are limited to. */
+  as?: string;
   apiKeyFile?: string;
   json?: string | true;
   jq?: string;

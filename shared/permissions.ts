@@ -85,6 +85,16 @@ export function getPermissions(role: string, own: ReadonlyMap<string, Permission
   return held;
 }
 
+/** What both permit. */
+export function limitPermissions(held: Permissions, other: Permissions): Permissions {
+  const both: Record<string, string[]> = Object.create(null);
+  for (const [resource, actions] of Object.entries(held)) {
+    const others = Object.hasOwn(other, resource) ? (other[resource] ?? []) : [];
+    both[resource] = actions.filter((action) => others.includes(action));
+  }
+  return both;
+}
+
 /** Whether something may be done. */
 export const allows = (
   permissions: Permissions,

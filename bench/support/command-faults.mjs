@@ -2,7 +2,11 @@
 const manual = ["tests/cli/man.test.ts"];
 const roff = "cli/man/roff.ts";
 
-/** Faults of what is made from the list of commands: the manual and the reference in the browser. */
+const role = "server/identity/accounts/identity/as-role.ts";
+const trying = ["tests/api/as-role.test.ts"];
+const asking = ["tests/cli/as-role.test.ts"];
+
+/** Faults of what is made from the list of commands: the manual and the reference in the browser; and of `--as`. */
 export const commandFaults = {
   manual: [
     ["man-obeys-text", roff, 'escaped.startsWith(".") ? `\\\\&${escaped}` : escaped', "escaped", ...manual],
@@ -11,7 +15,7 @@ export const commandFaults = {
     ["man-of-letters", roff, "if (code < 0x7f) return", "if (code < 0x7fff) return", ...manual],
     ["man-of-controls", roff, 'text.replace(/[\\s\\p{Cc}]+/gu, " ").trim()', "text.trim()", ...manual],
     ["man-without-text", roff, '...(lines.length > 0 ? lines : ["\\\\&"])', "...lines", ...manual],
-    ["man-of-hidden", "cli/man/pages.ts", "!hidden && !common.has(name)", "hidden !== common.has(name)", ...manual],
+    ["man-of-hidden", "cli/man/pages.ts", "flags.filter(({ hidden }) => !hidden)", "flags", ...manual],
     [
       "man-left-behind",
       "cli/commands/man.ts",
@@ -27,5 +31,103 @@ export const commandFaults = {
       "addCommandReference(app, root)",
       ...manual,
     ],
+  ],
+  "tried-role": [
+    [
+      "role-adds-scopes",
+      role,
+      "scopes: filterScopes(membership.scopes, getScopes(permissions)),",
+      "scopes: getScopes(permissions),",
+      ...trying,
+    ],
+    [
+      "role-adds-to-key",
+      role,
+      "scopes: filterScopes(identity.scopes, getScopes(permissions)) };",
+      "scopes: getScopes(permissions) };",
+      ...trying,
+    ],
+    [
+      "role-adds-permissions",
+      role,
+      "permissions: limitPermissions(membership.permissions, permissions),",
+      "permissions,",
+      ...trying,
+    ],
+    ["role-of-others", role, ".filter((one) => one.organization_id === id)", "", ...trying],
+    ["role-in-one-of-two", role, " || (isNamed && !found.has(organization_id))", "", ...trying],
+    [
+      "role-unknown-passes",
+      role,
+      "if (names.every((name) => isBuiltInRole(name) || roles.has(name))) found",
+      "found",
+      ...trying,
+    ],
+    [
+      "role-not-asked",
+      "server/identity/accounts/identity/identify.ts",
+      "credential?.asRole === undefined ? identity :",
+      "true ? identity :",
+      ...trying,
+    ],
+    [
+      "role-not-of-cookies-token",
+      "server/identity/accounts/identity/identify.ts",
+      "text: bearer, ...limit };",
+      "text: bearer };",
+      ...trying,
+    ],
+    [
+      "role-of-operator",
+      "server/operations/diagnostics/service.ts",
+      "if (as_role !== undefined) return false;",
+      "",
+      ...trying,
+    ],
+    ["role-of-kept-answer", "server/platform/http/mount.ts", "${formatRole(actor)}", "", ...trying],
+    [
+      "role-not-in-log",
+      "server/platform/http/audit.ts",
+      ", ...(ctx.actor.as_role !== undefined && { as_role: ctx.actor.as_role })",
+      "",
+      ...trying,
+    ],
+    [
+      "role-leaves",
+      "server/identity/accounts/http/tried-roles.ts",
+      "needs !== undefined || tried ||",
+      "true ||",
+      ...trying,
+    ],
+    [
+      "role-invites",
+      "server/identity/accounts/organizations/guards.ts",
+      "if (role !== undefined && !call.tried)",
+      "if (false)",
+      ...trying,
+    ],
+    [
+      "role-has-all",
+      "server/identity/accounts/organizations/access.ts",
+      "return limitPermissions(permissions, found.permissions);",
+      "return permissions;",
+      ...trying,
+    ],
+    [
+      "role-in-stream-token",
+      "server/messaging/streams/routes.ts",
+      "if (request.headers[asRoleHeader] !== undefined)",
+      "if (false)",
+      ...trying,
+    ],
+    [
+      "role-not-sent",
+      "cli/client.ts",
+      "context.globals.as !== undefined && { [asRoleHeader]",
+      "false && { [asRoleHeader]",
+      ...asking,
+    ],
+    ["role-empty", "cli/client.ts", "/^[a-z][a-z0-9_,-]*$/.test(role)", "true", ...asking],
+    ["role-eats-own-flag", "cli/program.ts", "    leaveOwnFlags(root, called);\n", "", ...asking],
   ],
 };

@@ -1,4 +1,5 @@
 /** The commands as completion needs them: one small file that the build writes. */
+import { organizationRoles } from "../../shared/permissions.ts";
 import type { ArgumentDescription, CommandTree, FlagDescription, ValueDescription } from "../command-description.ts";
 
 /** Where the values of a flag or an argument come from. */
@@ -27,6 +28,7 @@ export type CompletionModel = {
   values: string[][];
 };
 
+const roleNames = Object.keys(organizationRoles);
 const aboutMax = 70;
 /** A description in one short line. */
 function truncateText(text: string): string {
@@ -60,9 +62,10 @@ export function buildCompletion(tree: CommandTree, scopes: readonly string[]): C
     places.set(key, known);
     return known;
   };
-  const findSource = (key: string, name: string, value: ValueDescription): ValueSource => {
+  const findSource = (key: string, name: string, value: ValueDescription & { value?: string }): ValueSource => {
     const known = handSources[key] ?? handSources[name];
     if (known) return known;
+    if (name === "--as" && value.value === "<role>") return { from: "values", values: addValues(roleNames) };
     if (name === "--scopes") return { from: "values", values: addValues(scopes) };
     if (value.choices) return { from: "values", values: addValues(value.choices) };
     if (value.refers) return { from: "names", group: value.refers };

@@ -44,9 +44,8 @@ function describeArgument(argument: ArgumentDescription): Item {
   return { term, text: [about, refers, describeChoices(argument)].filter(Boolean).join(" ") };
 }
 
-/** The flags that only this command takes; the others are in the page of floe. */
-const listOwnFlags = (command: CommandDescription, common: ReadonlySet<string>): FlagDescription[] =>
-  command.flags.filter(({ name, hidden }) => !hidden && !common.has(name));
+/** The flags of this command, without those that a shorter one says as well. */
+const listOwnFlags = ({ flags }: CommandDescription): FlagDescription[] => flags.filter(({ hidden }) => !hidden);
 
 function listNotes({ scopes = [], needs = [], signed_in, fields = [] }: CommandDescription): Block[] {
   const shown = fields.filter((field) => !field.includes("."));
@@ -59,8 +58,8 @@ function listNotes({ scopes = [], needs = [], signed_in, fields = [] }: CommandD
   return notes.filter(Boolean).map((text) => ({ kind: "text", text }));
 }
 
-function describeCommand(command: CommandDescription, common: ReadonlySet<string>): Block[] {
-  const items = [...command.arguments.map(describeArgument), ...listOwnFlags(command, common).map(describeFlag)];
+function describeCommand(command: CommandDescription): Block[] {
+  const items = [...command.arguments.map(describeArgument), ...listOwnFlags(command).map(describeFlag)];
   return [
     { kind: "command", title: `floe ${command.path}` },
     { kind: "text", text: endSentence(command.summary) },
@@ -80,7 +79,6 @@ const getPageName = (group: string): string => `floe-${group}`;
 
 function buildGroupPage(tree: CommandTree, { name, summary }: CommandTree["groups"][number]): Page {
   const commands = tree.commands.filter(({ path }) => path.split(" ")[0] === name);
-  const common = new Set(tree.global_flags.map((flag) => flag.name));
   return {
     name: getPageName(name),
     summary,
@@ -88,7 +86,7 @@ function buildGroupPage(tree: CommandTree, { name, summary }: CommandTree["group
       { kind: "section", title: "Synopsis" },
       { kind: "code", lines: commands.map(({ usage }) => usage) },
       { kind: "section", title: "Commands" },
-      ...commands.flatMap((command) => describeCommand(command, common)),
+      ...commands.flatMap(describeCommand),
       { kind: "section", title: "Exit status" },
       { kind: "items", items: listExits(tree, commands) },
       { kind: "section", title: "See also" },

@@ -31,6 +31,8 @@ export type Actor = SellerTerms & {
   proven_at?: Date;
   /** The customer who calls for themselves, and the session used. */
   customer?: { customer_id: string; session_id: string; member: AskingMember | null; token?: string };
+  /** The role that the request is limited to, besides what the caller may do. */
+  as_role?: string;
   /** Of a person, and of their key: every organization that they are in, with what they may do in each. */
   memberships?: readonly Membership[];
 };
@@ -48,7 +50,7 @@ export const anonymous: Actor = {
 export type AskingMember = { id: string; role: Member["role"] };
 
 /** The identity of a request, before its organization is resolved. */
-export type Identity =
+export type Identity = (
   | { kind: "anonymous" }
   | { kind: "invalid" }
   /** A key that has reached its limit; it is valid again after `retry_after` seconds. */
@@ -81,7 +83,11 @@ export type Identity =
       limited: boolean;
       /** Their organizations, with what their roles (and the limits of the credential) let them do in each. */
       memberships: Membership[];
-    };
+    }
+) & {
+  /** The role that the request is limited to. */
+  as_role?: string;
+};
 
 export type Membership = SellerTerms & {
   organization_id: string;

@@ -16,6 +16,7 @@ import { accountBase, findUnlisted } from "./calls.ts";
 import { mapErrors } from "./http/error-mapping.ts";
 import { createAuthLog, sendFailures } from "./http/failures.ts";
 import { listOrigins, rejectForeignPages } from "./http/origins.ts";
+import { rejectUntried } from "./http/tried-roles.ts";
 import { readRaw, routeAuth } from "./http/wrapper.ts";
 import { createIdentifier, type Identifier } from "./identity/identify.ts";
 import { getCookiePrefix, isSecure } from "./identity/session-cookie.ts";
@@ -227,6 +228,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       limitAddresses(scope, deps);
       rejectForeignPages(scope, config);
       readRaw(scope, deps);
+      rejectUntried(scope);
       const identify = sendRenewed(scope, identifier.identify);
       addApiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);

@@ -29,6 +29,8 @@ export type AccountCall = {
   proves?: true;
   /** What the caller must be permitted in the organization. */
   needs?: readonly [resource: string, action: string];
+  /** It only reads what a member sees, and is answered to a request that tries a role, too (identity/as-role.ts). */
+  tried?: true;
   /** Published clients name the account by its provider, where a row's id is wanted now. */
   by_provider?: true;
   /** It gives a provider's tokens. */
@@ -75,7 +77,7 @@ export const accountCalls = {
   "/device/token": {},
   "/error": { limited: "unseen" },
   "/get-access-token": { by_provider: true, gives_tokens: true },
-  "/get-session": { limited: "unseen" },
+  "/get-session": { limited: "unseen", tried: true },
   "/is-username-available": { limit: "account" },
   "/link-social": { personal: true, proves: true },
   "/list-accounts": {},
@@ -85,7 +87,7 @@ export const accountCalls = {
   "/organization/accept-invitation": {},
   "/organization/add-team-member": { needs: ["member", "update"] },
   "/organization/cancel-invitation": { needs: ["invitation", "cancel"] },
-  "/organization/check-slug": {},
+  "/organization/check-slug": { tried: true },
   "/organization/create": {},
   "/organization/create-role": { needs: ["ac", "create"] },
   "/organization/create-team": { needs: ["team", "create"] },
@@ -93,19 +95,19 @@ export const accountCalls = {
   "/organization/delete-role": { needs: ["ac", "delete"] },
   "/organization/get-active-member": {},
   "/organization/get-active-member-role": {},
-  "/organization/get-full-organization": {},
+  "/organization/get-full-organization": { tried: true },
   "/organization/get-invitation": {},
-  "/organization/get-organization": {},
-  "/organization/get-role": { needs: ["ac", "read"] },
-  "/organization/has-permission": {},
+  "/organization/get-organization": { tried: true },
+  "/organization/get-role": { needs: ["ac", "read"], tried: true },
+  "/organization/has-permission": { tried: true },
   "/organization/invite-member": { mails: "email", needs: ["invitation", "create"] },
   "/organization/leave": {},
-  "/organization/list": { limited: "open" },
-  "/organization/list-invitations": {},
-  "/organization/list-members": {},
-  "/organization/list-roles": { needs: ["ac", "read"] },
+  "/organization/list": { limited: "open", tried: true },
+  "/organization/list-invitations": { tried: true },
+  "/organization/list-members": { tried: true },
+  "/organization/list-roles": { needs: ["ac", "read"], tried: true },
   "/organization/list-team-members": {},
-  "/organization/list-teams": {},
+  "/organization/list-teams": { tried: true },
   "/organization/list-user-invitations": {},
   "/organization/list-user-teams": {},
   "/organization/reject-invitation": {},

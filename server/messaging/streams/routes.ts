@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { asRoleHeader } from "../../../shared/as-role.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { eventTypes } from "../../../shared/event-types.ts";
 import { streamPaths } from "../../../shared/stream-paths.ts";
@@ -75,6 +76,9 @@ export function routeEventStream(app: FastifyInstance, streams: EventStreams): v
     const { organization_id: named, ...filters } = parseInput(TokenBody, "body", request.body ?? {});
     const { text } = accounts.credentialOf(request) ?? {};
     if (text === undefined) throw notFound();
+    // The stream is opened with the whole credential, which may do more than the role.
+    if (request.headers[asRoleHeader] !== undefined)
+      throw rejectPlace(["header", asRoleHeader], "A token is made without naming a role.", null);
     const { organization_id, types, omitted } = await createReader(
       deps,
       actor,

@@ -32,8 +32,10 @@ const backupsMax = 1000;
  * request no proxy has forwarded.
  */
 export async function isOperator({ actor, config, db, isForwarded }: Ctx): Promise<boolean> {
+  const { user_id, kind, limited, impersonated_by, as_role } = actor;
+  // No role of an organization gives what an operator may do.
+  if (as_role !== undefined) return false;
   if (config.development && !isForwarded) return true;
-  const { user_id, kind, limited, impersonated_by } = actor;
   if (user_id === null || kind !== "user" || limited || impersonated_by) return false;
   return config.admin_user_ids.includes(user_id) || store.hasAdminRole(db, user_id);
 }

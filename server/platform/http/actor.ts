@@ -53,6 +53,8 @@ function getReach({ path, method = "GET", query, access, ofProducts }: ActorRequ
   return query && ("page" in query.shape || "organization_id" in query.shape) ? "list" : "standing";
 }
 
+const pickRole = ({ as_role }: Identity): { as_role?: string } => (as_role === undefined ? {} : { as_role });
+
 /** An organization's own key: it speaks for that one alone. */
 function createKeyActor(identity: Extract<Identity, { kind: "key" }>, asked: Asked, reach: Reach): Actor {
   const { organization_id, key_id } = identity;
@@ -76,6 +78,7 @@ function createKeyActor(identity: Extract<Identity, { kind: "key" }>, asked: Ask
     scopes: identity.scopes,
     user_id: null,
     key_id,
+    ...pickRole(identity),
   };
 }
 
@@ -130,6 +133,7 @@ export function createActors(identity: Identity, asked: Asked, op: ActorRequest)
     key_id: identity.kind === "user" ? null : identity.key_id,
     impersonated_by: identity.kind === "user" ? identity.impersonated_by : null,
     limited: identity.kind !== "user" || identity.limited,
+    ...pickRole(identity),
     ...(identity.kind === "user" && { proven_at: identity.proven_at }),
     memberships,
   });

@@ -46,7 +46,8 @@ export async function runWithEntry<T>(
       // What speaks for no organization makes one: it stands in the log of that. One made elsewhere has none here.
       organization_id:
         named.op.access.by === "person" && !(result instanceof Relayed) ? subject.id : ctx.actor.organization_id,
-      details: getDetails(input),
+      // Who tried a role has done it themselves all the same.
+      details: { ...getDetails(input), ...(ctx.actor.as_role !== undefined && { as_role: ctx.actor.as_role }) },
       ip_address: ctx.ip,
       user_agent: request.headers["user-agent"] ?? null,
     });

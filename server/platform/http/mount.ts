@@ -281,7 +281,7 @@ async function respondAs(
       actor.user_id ??
       `public:${createHash("sha256").update(request.url).digest("base64url")}`,
     key: checkKey(key),
-    request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`,
+    request: `${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}${formatRole(actor)}`,
   };
   const outside = sent ? elsewhere : op.external ? respondEarly : undefined;
   const handleRequest = () => respondOnce(ctx, keyed, outside, runWork);
@@ -293,6 +293,9 @@ async function respondAs(
   if (made.replayed) reply.header("Idempotency-Replayed", "true");
   return send(reply, made.status, made.body);
 }
+
+/** What was answered to all that a person may do is no answer to the same request as a role, and the other way round. */
+const formatRole = ({ as_role }: Actor): string => (as_role === undefined ? "" : `\n${as_role}`);
 
 /** So many requests of one organization that bring much are worked on at once, where their answers are kept. */
 const bulkTurns = 2;

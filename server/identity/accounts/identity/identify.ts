@@ -11,6 +11,7 @@ import { listOrigins, reading } from "../http/origins.ts";
 import { createKeyIdentifier } from "../keys/identify.ts";
 import { hashSecret } from "../storage.ts";
 import { member, session, user } from "../tables.ts";
+import { type AskedRole, limitIdentity, readAsRole } from "./as-role.ts";
 import { limitMemberships, memberships, readMemberships } from "./memberships.ts";
 import { getCookieName, writeSessionCookie } from "./session-cookie.ts";
 import { createSessionRenewal } from "./sessions-renewal.ts";
@@ -54,6 +55,8 @@ export type Credential = {
   text: string;
   /** Whether it is looked up again for a request that goes on, such as a stream: that is no further use of a key. */
   isRecheck?: boolean;
+  /** The role that the request asks to be limited to. */
+  asRole?: AskedRole;
 };
 
 export type Identifier = {
@@ -125,13 +128,20 @@ export function createIdentifier(deps: Deps, identifyCustomer: IdentifyCustomer)
 
   function getCredential(request: Shown): Credential | undefined {
     const { headers } = request;
+    const asRole = readAsRole(headers);
+    const limit = asRole === undefined ? {} : { asRole };
     const bearer = getBearer(headers) ?? (typeof headers["x-api-key"] === "string" ? headers["x-api-key"] : undefined);
-    if (bearer !== undefined) return { from: "header", text: bearer };
+    if (bearer !== undefined) return { from: "header", text: bearer, ...limit };
     const token = readCookieToken(request, deps.config, origins);
-    return token === undefined ? undefined : { from: "cookie", text: token };
+    return token === undefined ? undefined : { from: "cookie", text: token, ...limit };
   }
 
   async function identifyCredential(credential: Credential | undefined): Promise<Identity> {
+    const identity = await identifyWhole(credential);
+    return credential?.asRole === undefined ? identity : limitIdentity(deps.db, identity, credential.asRole);
+  }
+
+  async function identifyWhole(credential: Credential | undefined): Promise<Identity> {
     if (!credential) return { kind: "anonymous" };
     const { from, text, isRecheck } = credential;
     if (from === "header") {

@@ -1,10 +1,12 @@
 import { APIError, createAuthEndpoint, sessionMiddleware } from "better-auth/api";
 import { and, eq, inArray } from "drizzle-orm";
 import { z } from "zod";
+import { asRoleHeader } from "../../../../shared/as-role.ts";
 import {
   getPermissions,
   isBuiltInRole,
   isFixedRole,
+  limitPermissions,
   type Permissions,
   readRoles,
 } from "../../../../shared/permissions.ts";
@@ -40,6 +42,23 @@ export async function findMembership(db: Database, organizationId: string, userI
     .where(and(eq(member.organizationId, organizationId), eq(member.userId, userId)));
   if (!row) return undefined;
   return { role: row.role, permissions: (await findRoles(db, organizationId, row.role)).permissions };
+}
+
+/** What a member may do, and no more than the role that the request names. */
+export async function limitToRole(
+  db: Database,
+  organizationId: string,
+  permissions: Permissions,
+  role: string | undefined,
+): Promise<Permissions> {
+  if (role === undefined) return permissions;
+  const found = await findRoles(db, organizationId, role);
+  if (found.unknown.length > 0)
+    throw new APIError("BAD_REQUEST", {
+      code: "ROLE_NOT_FOUND",
+      message: `Role not found: ${found.unknown.join(", ")}`,
+    });
+  return limitPermissions(permissions, found.permissions);
 }
 
 const rejectNoOrganization = () =>
@@ -83,7 +102,9 @@ export const createOrganizationEndpoints = (db: Database) => ({
           code: "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION",
           message: "User is not a member of the organization",
         });
-      const error = findDenial(membership.permissions, permissions, connector) ?? null;
+      const role = ctx.headers.get(asRoleHeader) ?? undefined;
+      const held = await limitToRole(db, organizationId, membership.permissions, role);
+      const error = findDenial(held, permissions, connector) ?? null;
       return ctx.json({ error, success: error === null });
     },
   ),

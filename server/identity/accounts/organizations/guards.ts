@@ -1,14 +1,16 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from "better-auth/api";
 import { and, eq, gt, inArray, isNotNull, notInArray, or, sql } from "drizzle-orm";
+import { asRoleHeader } from "../../../../shared/as-role.ts";
 import { readRoles, statements } from "../../../../shared/permissions.ts";
 import type { Deps } from "../../../platform/context.ts";
 import { type AccountPath, findCall, matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
+import { notAsRole } from "../http/tried-roles.ts";
 import { findDenial, listMissing } from "../identity/permissions-guard.ts";
 import { leaveActiveOrganization } from "../people/deletion.ts";
 import { invitation, member, organizationRole, session, team } from "../tables.ts";
-import { findMembership, findRoles, readActive } from "./access.ts";
+import { findMembership, findRoles, limitToRole, readActive } from "./access.ts";
 import { checkInvitation } from "./plugin.ts";
 
 type Context = Parameters<typeof getSessionFromCtx>[0];
@@ -96,9 +98,15 @@ export const createOrganizationGuards = ({ db, clock, config }: Deps) => {
             const isCancelling = ctx.path === "/organization/cancel-invitation";
             const about = isCancelling ? await getOrganization(readText(body.invitationId)) : organizationId;
             const membership = about === undefined ? undefined : await findMembership(db, about, user.id);
-            const [resource, action] = findCall(ctx.path).needs ?? ["", ""];
-            const error = membership && findDenial(membership.permissions, { [resource]: [action] });
+            const call = findCall(ctx.path);
+            const [resource, action] = call.needs ?? ["", ""];
+            const role = ctx.headers?.get(asRoleHeader) ?? undefined;
+            const permissions = membership && (await limitToRole(db, about ?? "", membership.permissions, role));
+            const error = permissions && findDenial(permissions, { [resource]: [action] });
             if (error !== undefined) throw new APIError("FORBIDDEN", { message: error });
+            // Who may change what of other members depends on more than permissions, which better-auth looks up itself.
+            if (role !== undefined && !call.tried)
+              throw new APIError("BAD_REQUEST", { ...notAsRole, detail: `The role may do this. ${notAsRole.detail}` });
           }),
         },
         on(["/organization/create-team", "/organization/update-team"], async (ctx, path) => {
