@@ -347,6 +347,7 @@ function groupOf(key: string, resource: Resource, look: ResourceView): Group {
       ...(look.columnsOf && { columnsOf: look.columnsOf }),
       ...(look.parts && { parts: look.parts }),
       ...(look.namedBy && { namedBy: look.namedBy }),
+      ...(look.through && { through: look.through }),
       ...(look.within && { within: look.within }),
       operations,
     },

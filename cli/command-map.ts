@@ -33,6 +33,7 @@ const furtherRequests: Record<string, string[]> = {
   top: ["overview.get"],
   "customers import": ["customers.create", "customers.update", "customers.list"],
   "events tail": ["events.list"],
+  "refunds get": ["refunds.list", "orders.list"],
   "logs tail": ["logs.list"],
   "meters watch": ["meters.quantities", "customerMeters.list"],
   "usage receipt": ["events.ingest"],

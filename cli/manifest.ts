@@ -74,6 +74,8 @@ export type GroupEntry = {
   next?: string;
   /** The fields by which people call one of them, where it can be named in place of its id. */
   namedBy?: string[];
+  /** The group by whose names its list is searched, as it knows none itself. */
+  through?: string;
   /** Of which group the things are whose id its paths begin with, where that is another. */
   within?: string;
   operations: OperationEntry[];

@@ -24,3 +24,56 @@ export const orderView = {
     ],
   },
 };
+
+/** Payments of orders, and what goes back, on the command line. */
+export const moneyViews = {
+  payments: {
+    summary: "Attempts to pay",
+    noun: "payment",
+    columns: [
+      ...["status:state", "amount:money", "method", "decline_reason"],
+      ...["order_id:order", "created_at:date", "id:key"],
+    ],
+    examples: { list: ["floe payments list --status failed"] },
+  },
+  refunds: {
+    summary: "Money that goes back",
+    noun: "refund",
+    columns: [
+      "order_id:order",
+      "amount:money",
+      "tax_amount:money",
+      "status:state",
+      "reason",
+      "created_at:date",
+      "id:id",
+    ],
+    columnsOf: { preview: ["amount:money", "tax_amount:money", "total_amount:money", "remaining_amount:money"] },
+    examples: {
+      list: ["floe refunds list", "floe refunds list --order-id ACME-0042"],
+      create: [
+        "floe refunds create --order-id ACME-0042 --amount 5.00 --reason customer_request",
+        "floe refunds create --order-id ACME-0042 --amount 50% --reason customer_request",
+        "floe refunds create --order-id ORDER_ID --amount all --reason duplicate --revoke-benefits --yes",
+      ],
+      preview: ["floe refunds preview --order-id ORDER_ID"],
+    },
+  },
+  disputes: {
+    summary: "Payments that buyers' banks want back",
+    noun: "dispute",
+    columns: [
+      "order_id:order",
+      "status:state",
+      "amount:money",
+      "reason",
+      "evidence_due_by:date",
+      "created_at:date",
+      "id:key",
+    ],
+    examples: {
+      list: ["floe disputes list --status needs_response"],
+      accept: ["floe disputes accept DISPUTE_ID", "floe disputes accept DISPUTE_ID --yes"],
+    },
+  },
+};

@@ -8,6 +8,7 @@ export const references: Record<string, string> = {
   discount_id: "discounts",
   customer_id: "customers",
   order_id: "orders",
+  subscription_id: "subscriptions",
   medias: "files",
   endpoint_id: "webhooks",
 };

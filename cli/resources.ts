@@ -1,5 +1,5 @@
 import { benefitColumns, entitlementViews } from "./entitlements.ts";
-import { orderView } from "./orders.ts";
+import { moneyViews, orderView } from "./orders.ts";
 import { cancellationView, grantRunView, memberView, seatView } from "./seats.ts";
 import { storeViews } from "./store-views.ts";
 import { migrationView, type SubscriptionAction, subscriptionView } from "./subscriptions.ts";
@@ -27,8 +27,13 @@ export type ResourceView = {
   names?: Record<string, string>;
   /** Field of the wire → shorthands that write it, or parts of it. */
   shorthands?: Record<string, string | string[]>;
-  /** Fields by which people call one of them, in place of its id, or the group whose things the ids of its paths are of. */
+  /**
+   * Fields by which people call one of them, in place of its id; several with blanks between them are one name. Or the
+   * group whose things the ids of its paths are of.
+   */
   namedBy?: string[];
+  /** Its list knows no names, but those of this group: a name begins with that of one of them. */
+  through?: string;
   within?: string;
   /** Field of another operation that is taken by create and update too → that operation, which is called afterwards. */
   sentBy?: Record<string, string>;
@@ -264,44 +269,7 @@ export const resourceViews: Record<string, ResourceView> = {
   },
   orders: orderView,
   subscriptions: subscriptionView,
-  payments: {
-    summary: "Attempts to pay",
-    noun: "payment",
-    columns: ["status:state", "amount:money", "method", "decline_reason", "created_at:date", "id:key"],
-    examples: { list: ["floe payments list --status failed"] },
-  },
-  refunds: {
-    summary: "Money that goes back",
-    noun: "refund",
-    columns: ["amount:money", "tax_amount:money", "status:state", "reason", "order_id", "created_at:date", "id:key"],
-    columnsOf: { preview: ["amount:money", "tax_amount:money", "total_amount:money", "remaining_amount:money"] },
-    examples: {
-      list: ["floe refunds list", "floe refunds list --order-id ORDER_ID --all"],
-      create: [
-        "floe refunds create --order-id ACME-0042 --amount 5.00 --reason customer_request",
-        "floe refunds create --order-id ORDER_ID --amount 50% --reason customer_request",
-        "floe refunds create --order-id ORDER_ID --amount all --reason duplicate --revoke-benefits --yes",
-      ],
-      preview: ["floe refunds preview --order-id ORDER_ID"],
-    },
-  },
-  disputes: {
-    summary: "Payments that buyers' banks want back",
-    noun: "dispute",
-    columns: [
-      "status:state",
-      "amount:money",
-      "reason",
-      "evidence_due_by:date",
-      "order_id",
-      "created_at:date",
-      "id:key",
-    ],
-    examples: {
-      list: ["floe disputes list --status needs_response"],
-      accept: ["floe disputes accept DISPUTE_ID", "floe disputes accept DISPUTE_ID --yes"],
-    },
-  },
+  ...moneyViews,
   metrics: {
     summary: "How your store does: sales, subscriptions, checkouts",
     noun: "metric",

@@ -8,8 +8,10 @@ export const seatView = {
   columns: ["total_seats", "available_seats"],
   columnsOf: { assign: seatColumns, revoke: seatColumns, resend: seatColumns },
   examples: {
-    list: ["floe seats list --subscription-id SUBSCRIPTION_ID"],
-    assign: ["floe seats assign --subscription-id SUBSCRIPTION_ID --email lin@example.com"],
+    list: ["floe seats list --subscription-id ada@example.com"],
+    assign: ["floe seats assign --subscription-id ada@example.com --email lin@example.com"],
+    revoke: ["floe seats revoke lin@example.com --of ada@example.com --yes"],
+    resend: ["floe seats resend lin@example.com --of ada@example.com"],
   },
 };
 

@@ -42,20 +42,33 @@ const verbs: Record<string, SubscriptionAction> = {
 export const subscriptionView = {
   summary: "What customers pay for again and again",
   noun: "subscription",
-  columns: ["product.name:name", "status:state", "amount:money", "customer.email", "current_period_end:date", "id:key"],
+  namedBy: ["customer.email", "customer.email product.name"],
+  through: "customers",
+  sample: "ada@example.com",
+  columns: [
+    "customer.email:name",
+    "product.name:name",
+    "status:state",
+    "amount:money",
+    "current_period_end:date",
+    "id:id",
+  ],
   verbs,
   examples: {
-    cancel: ["floe subscriptions cancel SUBSCRIPTION_ID --customer-cancellation-reason too_expensive"],
-    pause: ["floe subscriptions pause SUBSCRIPTION_ID --resumes-at 2027-03-01T00:00:00Z"],
+    cancel: [
+      "floe subscriptions cancel ada@example.com --customer-cancellation-reason too_expensive",
+      'floe subscriptions cancel "ada@example.com News"     # of a customer with several',
+    ],
+    pause: ["floe subscriptions pause ada@example.com --resumes-at 2027-03-01T00:00:00Z"],
     export: ["floe subscriptions export -o subscriptions.csv"],
     list: ["floe subscriptions list --status active"],
     create: ["floe subscriptions create --product-id News --customer-id ada@example.com"],
     update: [
-      "floe subscriptions update SUBSCRIPTION_ID --product-id Pro --proration-behavior invoice",
-      "floe subscriptions update SUBSCRIPTION_ID --seats 12",
-      "floe subscriptions update SUBSCRIPTION_ID --discount-id LAUNCH20",
+      "floe subscriptions update ada@example.com --product-id Pro --proration-behavior invoice",
+      "floe subscriptions update ada@example.com --seats 12",
+      "floe subscriptions update ada@example.com --discount-id LAUNCH20",
     ],
-    preview: ["floe subscriptions preview SUBSCRIPTION_ID --product-id Pro --proration-behavior invoice"],
+    preview: ["floe subscriptions preview ada@example.com --product-id Pro --proration-behavior invoice"],
   },
 };
 

@@ -1,4 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the source
+import { nameFaults } from "./name-faults.mjs";
+
 const seats = ["tests/web/seats.long.test.ts"];
 const portal = ["tests/web/portal.long.test.ts"];
 const terms = ["tests/web/terms.test.ts"];
@@ -7,6 +9,7 @@ const failures = ["tests/web/open-checkout.long.test.ts"];
 
 /** Faults of the pages, with the tests that must see them. */
 export const pageFaults = {
+  ...nameFaults,
   "failed pages": [
     [
       "a failed page after a payment is called an error",

@@ -211,7 +211,10 @@ const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>
   },
   payments: { connect: loadTool(({ paymentsConnect }) => paymentsConnect.addConnect) },
   products: { migrate: loadTool(({ productsMigrate }) => productsMigrate.addMigrate) },
-  refunds: { "credit-note": loadDocument((all) => all.addCreditNote) },
+  refunds: {
+    get: loadTool(({ refundsGet }) => refundsGet.addGet),
+    "credit-note": loadDocument((all) => all.addCreditNote),
+  },
   events: {
     stream: loadTool(({ eventsStream }) => eventsStream.add),
     tail: loadTool(({ eventsTail }) => eventsTail.add),

@@ -31,6 +31,7 @@ export * as paymentsConnect from "./payments-connect.ts";
 export * as polar from "./polar.ts";
 export * as productsMigrate from "./products-migrate.ts";
 export * as profiles from "./profiles.ts";
+export * as refundsGet from "./refunds-get.ts";
 export * as roles from "./roles.ts";
 export * as sandbox from "./sandbox.ts";
 export * as sandboxBuy from "./sandbox-buy.ts";

@@ -8,7 +8,8 @@ import { pause } from "../pause.ts";
 import { request } from "../request.ts";
 import { type Board, createBoard } from "../top/board.ts";
 import { composeHead, composeHome, type Line, type Look, renderLine, type Target } from "../top/compose.ts";
-import { renderDetail, renderTable } from "../ui/table.ts";
+import { renderDetail } from "../ui/detail.ts";
+import { renderTable } from "../ui/table.ts";
 import { createPaint } from "../ui/theme.ts";
 
 type Options = { every: number; timezone?: string };

@@ -23,12 +23,21 @@ const describeText = (text: unknown): string | undefined =>
 const readPath = (row: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, key) => (value as Row | null | undefined)?.[key], row);
 
+/** A name of several fields has them with blanks between. */
+const readName = (row: unknown, field: string): unknown =>
+  field.includes(" ")
+    ? field
+        .split(" ")
+        .map((path) => readPath(row, path))
+        .join(" ")
+    : readPath(row, field);
+
 /** What people type for each of these things: its name, or its id where two have the same name or it has none. */
 export function listRowNames(group: GroupEntry, columns: readonly string[], rows: readonly Row[]): Candidate[] {
   const [firstColumn = ""] = columns;
   const named = rows.map((row) => {
     const names = (group.namedBy ?? [])
-      .map((field) => row[field])
+      .map((field) => readName(row, field))
       .filter((one): one is string => typeof one === "string" && one !== "");
     return { row, name: names[0], other: names[1] };
   });

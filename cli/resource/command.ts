@@ -9,7 +9,7 @@ import type { Body, FollowUp } from "./body.ts";
 import { addFlags, addWatchFlag, describeMissing, getFlagName, readTyped } from "./flags.ts";
 import { findList, pageSizeMax } from "./pick.ts";
 import { findNames, readIdOrName, WrittenAmount } from "./shorthand.ts";
-import { checkAskedFields, openPage, showList, showWritten } from "./show.ts";
+import { checkAskedFields, isQuiet, openPage, showList, showWritten } from "./show.ts";
 import { readJson } from "./values.ts";
 
 type Options = Record<string, unknown> & {
@@ -48,6 +48,7 @@ const besides: Record<string, Record<string, () => Promise<Beside>>> = {
   events: { ingest: async () => (await import("../commands/tools.ts")).eventsIngest },
   webhooks: { redeliver: () => import("../webhooks/redeliver.ts") },
   subscriptions: { update: loadQuestion, uncancel: loadQuestion, resume: loadQuestion, revoke: loadQuestion },
+  seats: { revoke: () => import("./seat-names.ts"), resend: () => import("./seat-names.ts") },
 };
 /** Answers that a person sees drawn. */
 type Drawn = { show(context: Context, answer: unknown, query: Record<string, unknown>, named: string): void };
@@ -98,7 +99,7 @@ export async function addOperation(
   const isFilled = fillings[group.name]?.[whole.name] !== undefined;
   const op = isFilled ? { ...whole, query: whole.query.map(({ required: _, ...flag }) => flag) } : whole;
   const command = getPlace(parent, group, op.name).description(op.summary);
-  const names = group.namedBy?.map((name) => name.replaceAll("_", " ")).join(", ");
+  const names = group.namedBy?.map((name) => name.replaceAll(/[._]/g, " ")).join(", ");
   const which = group.within ? `id or name of one of the ${group.within}` : names && `its id, or its ${names}`;
   for (const param of op.params) {
     const isPicked = param === "id" && !group.within && findList(group) !== undefined;
@@ -170,7 +171,7 @@ async function runOperation(
   const said = filling ? { ...typed, ...(await filling.fill(context, typed)) } : typed;
   const missing = op.query.filter(({ name, required }) => required && said[name] === undefined);
   if (missing.length > 0) throw describeMissing(op, missing.map(getFlagName));
-  meant.params ??= await getParams(context, group, op, values);
+  meant.params ??= await getParams(context, group, op, values, options);
   const { params } = meant;
   // What only some commands need is loaded by them: a list starts without it.
   if (!meant.query && findNames(said).length > 0)
@@ -255,6 +256,7 @@ async function getParams(
   group: GroupEntry,
   op: OperationEntry,
   values: string[],
+  { of }: Options,
 ): Promise<Record<string, string>> {
   if (op.current) return { id: await findCurrentOrganization(context) };
   const params: Record<string, string> = {};
@@ -263,6 +265,10 @@ async function getParams(
     const value = values[index];
     if (value === undefined) {
       params[param] = await (await import("./pick.ts")).pickOne(context, group, param);
+      continue;
+    }
+    if (param === "seat_id" && value.includes("@")) {
+      params[param] = await (await import("./seat-names.ts")).findSeat(context, value, of);
       continue;
     }
     const named = param === "id" && found ? readIdOrName(found, value) : value;
@@ -364,7 +370,9 @@ async function list(
     page <= (answer.pagination?.max_page ?? 0) &&
     (answer.items ?? []).length > 0
   );
-  const shown = wanted === undefined ? rows : rows.slice(0, wanted);
+  const found = wanted === undefined ? rows : rows.slice(0, wanted);
+  const isNumbered = view.columns.includes("order_id:order") && !context.json && !isQuiet(context);
+  const shown = isNumbered ? await (await import("./order-numbers.ts")).addOrderNumbers(context, found) : found;
   showList(context, shown, view.columns, view.fields, view.none);
   const total = answer.pagination?.total_count ?? shown.length;
   // Said in a pipe too: a program that takes the first page for all of them is a fault that nobody sees.

@@ -1,6 +1,7 @@
 /** What customers hold, as a person sees it: things that have nothing but an id have a line of their own, so that it can be typed. */
 import type { Context } from "../context.ts";
-import { renderDetail, renderTable } from "../ui/table.ts";
+import { renderDetail } from "../ui/detail.ts";
+import { renderTable } from "../ui/table.ts";
 
 type Held = { seats?: unknown[]; activations?: unknown[] };
 

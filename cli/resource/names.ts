@@ -20,7 +20,11 @@ const toSlug = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N
 const removeMask = (text: string): string => text.replace(/^\*+-/, "").toUpperCase();
 const ways: ((text: string) => string)[] = [(text) => text, (text) => text.toLowerCase(), toSlug, removeMask];
 
-const isArchived = (row: Row): boolean => row.is_archived === true || Boolean(row.archived_at);
+/** Whether it is out of use: archived, or a subscription that has ended. */
+const isArchived = (row: Row): boolean => row.is_archived === true || Boolean(row.archived_at) || Boolean(row.ended_at);
+
+const readPath = (row: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((value, key) => (isMap(value) ? value[key] : undefined), row);
 
 /** The things of one group, as far as they were asked for. */
 class Things {
@@ -52,6 +56,8 @@ class Things {
 
   /** Those that a name may mean, and whether they are all there are. */
   async #candidates(name: string, several: boolean): Promise<{ rows: Row[]; all: boolean }> {
+    if (this.#group.through)
+      return { rows: several ? [] : await this.#listThrough(name, this.#group.through), all: false };
     const filter = this.#filter;
     if (filter && !several) return { rows: (await this.#page(name, { [filter]: name })).items ?? [], all: false };
     const { items = [], pagination } = await this.#page(name, {});
@@ -64,10 +70,18 @@ class Things {
     return { rows, all: true };
   }
 
+  /** Those of what the first word of a name means in another group, such as the subscriptions of a customer. */
+  async #listThrough(name: string, through: string): Promise<Row[]> {
+    const [word = ""] = name.split(/\s/);
+    const [owners, field] = [getThings(this.#context, through), `${through.replace(/s$/, "")}_id`];
+    const ids = (await owners.#candidates(word, false)).rows.map(({ id }) => id);
+    return ids.length === 0 ? [] : ((await this.#page(name, { [field]: ids })).items ?? []);
+  }
+
   #names(row: Row): string[] {
     return (this.#group.namedBy ?? []).flatMap((field) => {
-      const value = row[field];
-      return typeof value === "string" && value !== "" ? [value] : [];
+      const values = field.split(" ").map((path) => readPath(row, path));
+      return values.every((value) => typeof value === "string" && value !== "") ? [values.join(" ")] : [];
     });
   }
 
@@ -110,13 +124,14 @@ class Things {
 
   /** The one row, or why it is not one. */
   #only(rows: Row[], name: string, archived: boolean): Row | Fault | undefined {
-    const inUse = archived ? rows : rows.filter((row) => !isArchived(row));
+    const inUse = archived && !this.#group.through ? rows : rows.filter((row) => !isArchived(row));
     const [only, ...more] = inUse.length === 1 ? inUse : rows;
     if (!only || more.length === 0) return only;
     const { noun } = this.#group;
     const told = rows.slice(0, shownMax).map((row) => {
-      const label = this.#names(row).join(", ");
-      return `${row.id} (${label}${isArchived(row) ? ", archived" : ""})`;
+      const names = this.#names(row);
+      const label = this.#group.through ? (names.at(-1) ?? "") : names.join(", ");
+      return `${row.id} (${label}${isArchived(row) ? (row.ended_at ? ", ended" : ", archived") : ""})`;
     });
     if (rows.length > shownMax) told.push("…");
     return new Fault("usage", `"${name}" is the name of more than one ${noun}`, {

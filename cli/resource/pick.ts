@@ -3,8 +3,9 @@ import { promptChoice } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { GroupEntry, OperationEntry } from "../manifest.ts";
+import { renderDetail } from "../ui/detail.ts";
 import { arrangeDetail } from "../ui/questions.ts";
-import { renderDetail } from "../ui/table.ts";
+
 import { listPickable } from "./show.ts";
 
 /** The largest page that the server answers. */

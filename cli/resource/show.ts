@@ -5,7 +5,8 @@ import { findNearest } from "../../shared/nearest.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { completeNamedCommand } from "../suggestions.ts";
-import { renderDetail, renderFields, renderTable, wrap } from "../ui/table.ts";
+import { renderDetail } from "../ui/detail.ts";
+import { renderFields, renderTable, wrap } from "../ui/table.ts";
 import { createPaint, removeControls } from "../ui/theme.ts";
 import { readCharges } from "./charges.ts";
 

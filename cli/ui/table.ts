@@ -2,7 +2,7 @@
 import { formatMoney, formatUnitMoney } from "../../shared/money.ts";
 import { isAddress, type Paint, removeControls } from "./theme.ts";
 
-type Row = Record<string, unknown>;
+export type Row = Record<string, unknown>;
 
 /** The value at a dotted path; through a list, of its first. */
 function getIn(row: unknown, path: string): unknown {
@@ -12,7 +12,8 @@ function getIn(row: unknown, path: string): unknown {
   }, row);
 }
 
-const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isRow = (value: unknown): value is Row =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const padTwo = (part: number): string => String(part).padStart(2, "0");
 
@@ -91,10 +92,11 @@ function computeDeducted(basis_points: unknown, row: unknown): string {
   return formatAmount(getIn(row, "amount"), getIn(row, "currency"));
 }
 
-const looksLikeTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+export const looksLikeTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
 /** One value as a person reads it. `row` is where it stands: its currency is there. */
-function formatHuman(value: unknown, kind: string | undefined, row: unknown, now = Date.now()): string {
+export function formatHuman(value: unknown, kind: string | undefined, row: unknown, now = Date.now()): string {
+  if (kind === "order") return removeControls(String(getIn(row, "order_number") ?? value ?? ""));
   if (kind === "off") return computeDeducted(value, row);
   if (value === null || value === undefined) return "";
   if (kind === "money") return formatAmount(value, getIn(row, "currency") ?? getIn(row, "price_currency"));
@@ -147,7 +149,7 @@ const isCalled = (row: Row): string => {
 };
 
 /** What a thing of its own is called where it stands within another, such as the customer of an order. */
-function findNamedWithin(row: Row): string {
+export function findNamedWithin(row: Row): string {
   const [name, email] = [isCalled(row), removeControls(String(row.email ?? ""))];
   return email === "" || email === name ? name : `${name}, ${email}`;
 }
@@ -196,7 +198,7 @@ export function truncateCell(text: string, width: number): string {
   return `${kept}…`;
 }
 
-const pad = (text: string, width: number, right: boolean): string => {
+export const pad = (text: string, width: number, right: boolean): string => {
   const gap = " ".repeat(Math.max(0, width - getWidth(text)));
   return right ? gap + text : text + gap;
 };
@@ -205,6 +207,7 @@ const formatTitle = (path: string): string =>
   path === "id"
     ? "ID"
     : path
+        .replace(/^order_id$/, "order")
         .replace(/(\.name|\.func|_readable)$/, "")
         .replace(/^method_metadata\./, "")
         .replace(/^is_/, "")
@@ -286,7 +289,7 @@ export function renderTable(
 }
 
 /** A cell as its kind is painted. */
-function paintCell(text: string, kind: string | undefined, paint: Paint, value: unknown): string {
+export function paintCell(text: string, kind: string | undefined, paint: Paint, value: unknown): string {
   // An address that was cut still leads to all of it; what fills the column is no part of the link.
   if (isAddress(value)) return text.replace(/^\S+/, (shown) => paint.linkTo(shown, value));
   if (kind === "id" || kind === "key") return paint.dim(text);
@@ -320,80 +323,14 @@ export function renderFields(row: unknown, columns: string[], paint: Paint, term
 }
 
 /** Names and texts beside each other. */
-function renderColumns(lines: [string, string][], paint: Paint, terminal: number, before = ""): string {
+export function renderColumns(lines: [string, string][], paint: Paint, terminal: number, before = ""): string {
   const width = Math.max(0, ...lines.map(([key]) => key.length));
   const indent = `\n${before}${" ".repeat(width + 2)}`;
   const room = Math.max(20, terminal - before.length - width - 2);
   const renderLine = ([key, text]: [string, string]): string =>
-    `${before}${paint.dim(key.padEnd(width))}  ${wrap(text, room).join(indent)}\n`;
+    `${before}${paint.dim(key.padEnd(width))}  ${text
+      .split("\n")
+      .flatMap((line) => wrap(line, room))
+      .join(indent)}\n`;
   return lines.map(renderLine).join("");
-}
-
-/** Where a field stands among the others: first what it is called and how it is, last times and ids. */
-function getRank(key: string): number {
-  if (/^(name|label|email|slug|description|status)$/.test(key)) return 0;
-  if (/(^|_)(at|from|until|since)$/.test(key)) return 2;
-  return /(^|_)id$/.test(key) ? 3 : 1;
-}
-
-/** What a person does not ask for: whose it is, which is said with the command, and what it is not. */
-const isNoise = (key: string, value: unknown): boolean =>
-  key === "organization_id" ||
-  (value === false && key.startsWith("is_")) ||
-  // Of an order a dozen parts of the total may be nothing; what it comes to is always told.
-  (value === 0 && /_amount$/.test(key) && !/^(total|price|custom|minimum)_/.test(key));
-
-const isTime = (value: unknown): value is string => typeof value === "string" && looksLikeTime.test(value);
-
-/** An instant, and how far it is while that says more than its day. */
-function formatInstant(text: string, now: number): string {
-  const [instant, relative] = [formatLocalTime(text), formatRelativeTime(text, now)];
-  return instant.startsWith(relative) ? instant : `${instant}, ${relative}`;
-}
-
-const isAmount = (key: string): boolean => /(^|_)amount$/.test(key);
-
-/** The fields of one object, each on a line; below them its settings, under the keys by which they are set. */
-export function renderDetail(row: unknown, paint: Paint, terminal: number, now = Date.now()): string {
-  const lines: [key: string, text: string][] = [];
-  // Amounts end in one column, as they are added up.
-  const amounts = Object.entries(isRow(row) ? row : {}).filter(([key, inner]) => isAmount(key) && !isNoise(key, inner));
-  const widest = Math.max(0, ...amounts.map(([, inner]) => getWidth(formatHuman(inner, "money", row))));
-  const parts: { title: string; lines: [string, string][] }[] = [];
-  const listSettings = (value: Row, prefix: string): [string, string][] =>
-    Object.entries(value).flatMap(([key, inner]): [string, string][] => {
-      if (isRow(inner)) return listSettings(inner, `${prefix}${key}.`);
-      const text = formatHuman(inner, undefined, value);
-      return text === "" ? [] : [[prefix + key, text]];
-    });
-  for (const [key, inner] of Object.entries(isRow(row) ? row : {})) {
-    if (isNoise(key, inner)) continue;
-    if (key === "trial_interval_count") continue;
-    if (key === "trial_interval" && typeof inner === "string" && isRow(row)) {
-      const { trial_interval_count: count } = row;
-      lines.push(["trial", `${String(count)} ${removeControls(inner)}${count === 1 ? "" : "s"} free`]);
-      continue;
-    }
-    if (isRow(inner) && /(_settings|^capabilities)$/.test(key)) {
-      const own = listSettings(inner, "");
-      if (own.length > 0) parts.push({ title: key, lines: own });
-      continue;
-    }
-    if (isRow(inner) && Object.keys(inner).length === 0) continue;
-    const kind = key === "prices" ? "price" : isAmount(key) ? "money" : key === "status" ? "state" : undefined;
-    const human = isTime(inner) ? formatInstant(inner, now) : formatHuman(inner, kind, row);
-    const text = isRow(inner)
-      ? findNamedWithin(inner)
-      : kind === "money" && human !== ""
-        ? pad(human, widest, true)
-        : human;
-    const named = getRank(key) === 0 && key === "name" ? "name" : /(^|_)id$/.test(key) ? "id" : kind;
-    if (text !== "") lines.push([key, paintCell(text, named, paint, inner)]);
-  }
-  lines.sort(([a], [b]) => getRank(a) - getRank(b));
-  const words = lines.map(([key, text]): [string, string] => [key.replace(/^is_/, "").replaceAll("_", " "), text]);
-  const below = parts.map(
-    (part) => `\n${paint.strong(part.title)}\n${renderColumns(part.lines, paint, terminal, "  ")}`,
-  );
-  return renderColumns(words, paint, terminal) + below.join("");
 }

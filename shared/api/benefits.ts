@@ -89,9 +89,22 @@ export const Benefit = z.discriminatedUnion("type", [
 ]);
 export type Benefit = z.output<typeof Benefit>;
 
-/** A benefit as a buyer may see it: without its properties, but for what a credit is worth. */
+/** Of a license key: on how many devices, for how long and how often it works. Of files: how many there are. */
+const BenefitTerms = z.object({
+  activations: z.int().nullable(),
+  expires: z.object({ ttl: z.int(), timeframe: z.enum(["day", "month", "year"]) }).nullable(),
+  limit_usage: z.int().nullable(),
+  files: z.int().nullable(),
+});
+
+/** A benefit as a buyer may see it: without its properties, but for what they get. */
 export const BenefitPublic = z.discriminatedUnion("type", [
-  z.object({ ...common, type: z.enum(benefitTypes).exclude(["meter_credit"]) }),
+  z.object({
+    ...common,
+    type: z.enum(benefitTypes).exclude(["meter_credit"]),
+    /** Null for other kinds than license keys and files. */
+    terms: BenefitTerms.nullable(),
+  }),
   z.object({
     ...common,
     type: z.literal("meter_credit"),

@@ -162,6 +162,7 @@ export const orders = {
     access: seller("orders:read"),
     query: z.object({
       ...paging.shape,
+      id: ids.describe("Only these."),
       ...filters,
       sorting: sorting(
         [

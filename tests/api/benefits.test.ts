@@ -126,6 +126,27 @@ test("BEN-03: a feature flag is its metadata; who does not know the kind reads a
   expect(await call.ids(`${path}?type=feature_flag`)).toEqual([id]);
 });
 
+test("BEN-30: buyers see how far a key reaches, and neither its prefix nor which files there are", async () => {
+  const id = await made(
+    keys({
+      prefix: "SECRET",
+      expires: { ttl: 1, timeframe: "year" },
+      activations: { limit: 3, enable_customer_admin: true },
+    }),
+  );
+  const body = { name: "App", prices: [{ amount_type: "fixed" as const, price_amount: 900 }] };
+  const { id: product } = await seller.client.products.create({ body });
+  await call.send("POST", `/v1/products/${product}/benefits`, { benefits: [id, await made(custom())] });
+  const { client_secret } = await seller.client.checkouts.create({ body: { products: [product] } });
+  const { json } = await floe.request("GET", `/v1/checkouts/client/${client_secret}`);
+  const [key, note] = (json as { product: { benefits: object[] } }).product.benefits;
+  const expires = { ttl: 1, timeframe: "year" };
+  expect(key).toMatchObject({ terms: { activations: 3, expires, limit_usage: null, files: null } });
+  expect(key).not.toHaveProperty("properties");
+  expect(JSON.stringify(json)).not.toContain("SECRET");
+  expect(note).toMatchObject({ type: "custom", terms: null });
+});
+
 test("BEN-03: a shared channel is read as published, and refused while nothing here can open one", async () => {
   const properties = { slack_integration_id: newId(), channel_name_template: "{customer_name}" };
   const channel = { type: "slack_shared_channel", description: "A channel" };

@@ -1,6 +1,7 @@
 /** Tables as they stand on terminals of different widths. */
 import { describe, expect, test } from "vitest";
-import { renderDetail, renderTable } from "../../cli/ui/table.ts";
+import { renderDetail } from "../../cli/ui/detail.ts";
+import { renderTable } from "../../cli/ui/table.ts";
 import { createPaint } from "../../cli/ui/theme.ts";
 import { floe, standIn } from "./support.ts";
 
@@ -69,22 +70,6 @@ test("one thing is told field by field, settings under the keys by which they ar
     "  subscription.pause  no",
     "",
   ]);
-});
-
-test("each tier of seats has its price, and a trial is a sentence", () => {
-  const tiers = [
-    { min_seats: 1, max_seats: 9, price_per_seat: 900 },
-    { min_seats: 10, max_seats: null, price_per_seat: 800 },
-  ];
-  const recurring_interval = "month";
-  const price = { amount_type: "seat_based", price_currency: "usd", recurring_interval, seat_tiers: { tiers } };
-  const team = { name: "Team", prices: [price], trial_interval: "day", trial_interval_count: 14 };
-  const text = renderDetail(team, paint, 80);
-  expect(text).toMatch(/prices +\$9\.00\/seat\/month \(1-9\), \$8\.00\/seat\/month \(10\+\)\n/);
-  expect(text).toMatch(/trial +14 days free\n/);
-  expect(text).not.toContain("interval");
-  expect(renderDetail({ ...team, trial_interval_count: 1 }, paint, 80)).toMatch(/trial +1 day free\n/);
-  expect(renderDetail({ ...team, trial_interval: null, trial_interval_count: null }, paint, 80)).not.toContain("trial");
 });
 
 describe("a table", () => {

@@ -139,9 +139,11 @@ export async function fillExampleStore(floe: Floe, seller: Seller, folder: strin
   };
   /** Of these examples, what is meant is another one. */
   const others: [example: RegExp, words: Record<string, string>][] = [
-    [/^floe subscriptions update .* --seats|^floe seats /, { SUBSCRIPTION_ID: seated }],
-    [/^floe subscriptions uncancel/, { SUBSCRIPTION_ID: leaving }],
-    [/^floe subscriptions resume/, { SUBSCRIPTION_ID: away }],
+    [/^floe subscriptions (?!create)/, { "ada@example.com": "bob@example.com", News: "Basic" }],
+    [/^floe subscriptions update .* --seats|^floe seats /, { "ada@example.com": "acme@example.com" }],
+    [/^floe seats (revoke|resend)/, { "lin@example.com": "kim@example.com" }],
+    [/^floe subscriptions uncancel/, { "ada@example.com": "leaving@example.com" }],
+    [/^floe subscriptions resume/, { "ada@example.com": "away@example.com" }],
     [/^floe customer-members .*EXTERNAL_ID/, { EXTERNAL_ID: "acme" }],
     [/^floe customers erasure/, { "ada@example.com": erased.id }],
     // Who is erased is not put back with the rest.

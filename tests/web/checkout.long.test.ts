@@ -75,6 +75,31 @@ describe("the checkout", () => {
     expect(await seriousFaults(page)).toEqual([]);
   });
 
+  test.each([
+    ["en", "What you get", "License key for 3 devices, valid for one year", "2 files to download"],
+    ["de", "Das erhalten Sie", "Lizenzschlüssel für 3 Geräte, ein Jahr gültig", "2 Dateien zum Herunterladen"],
+    ["fr", "Ce que vous recevez", "Clé d’activation pour 3 appareils, valable un an", "2 fichiers à télécharger"],
+  ])("in %s each benefit is said by its description and by what it is", async (locale, ...texts) => {
+    const sold = fake.checkout({ locale });
+    const none = { activations: null, expires: null, limit_usage: null, files: null };
+    const benefit = (type: string, description: string, terms: object | null) => ({
+      ...{ id: id(), created_at: sold.created_at, modified_at: null, organization_id: sold.organization.id },
+      ...{ selectable: true, deletable: true, is_deleted: false, type, description, terms },
+    });
+    const benefits = [
+      benefit("license_keys", "App key", { ...none, activations: 3, expires: { ttl: 1, timeframe: "year" } }),
+      benefit("downloadables", "The book", { ...none, files: 2 }),
+      benefit("custom", "Our thanks", null),
+    ];
+    Object.assign(sold, { product: { ...sold.product, benefits } });
+    await page.goto(sold.url);
+    const [heading = "", ...sentences] = texts;
+    await page.getByRole("heading", { name: heading }).waitFor();
+    const said = await page.locator(".gets li").allInnerTexts();
+    expect(said).toEqual([`App key\n${sentences[0]}`, `The book\n${sentences[1]}`, "Our thanks"]);
+    expect(await seriousFaults(page)).toEqual([]);
+  });
+
   test("keyboard alone completes a purchase, and the card number never reaches the checkout", async () => {
     await page.goto(fake.checkout().url);
     await page.getByLabel("E-mail").waitFor();

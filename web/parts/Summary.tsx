@@ -1,4 +1,5 @@
 import { type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
+import { describeBenefit } from "../../shared/benefit-text.ts";
 import { findWebPage } from "../../shared/destinations.ts";
 import type { Checkout } from "../api.ts";
 import { isEmbedded } from "../embed-messages.ts";
@@ -198,8 +199,8 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
           <div className="gets">
             <h2>{messages.what_you_get}</h2>
             <ul>
-              {product.benefits.map(({ id: key, description }) => (
-                <li key={key}>{description}</li>
+              {product.benefits.map((benefit) => (
+                <Get key={benefit.id} benefit={benefit} />
               ))}
             </ul>
           </div>
@@ -236,6 +237,18 @@ export function Summary({ checkout, order }: { checkout: Checkout; order?: Order
       </div>
       <Drift />
     </section>
+  );
+}
+
+/** What is bought: as the seller says it, and what it is. */
+function Get({ benefit }: { benefit: Checkout["product"]["benefits"][number] }) {
+  const { messages } = useI18n();
+  const sentence = "terms" in benefit ? describeBenefit(benefit, messages.benefit) : undefined;
+  return (
+    <li>
+      {benefit.description}
+      {sentence && <span className="gets-how">{sentence}</span>}
+    </li>
   );
 }
 

@@ -97,6 +97,7 @@ function matchAsked(organizations: readonly string[], filter: OrderFilter): SQL 
     sql`${orders.product_id} in (select ${products.id} from ${products}
       where ${and(matchOrganizations(products.organization_id, organizations), where)})`;
   return matchFilters(filter, {
+    id: matchAny(orders.id),
     product_id: matchAny(orders.product_id),
     product_billing_type: (kinds) =>
       kinds.length > 1

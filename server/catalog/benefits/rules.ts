@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { type Benefit, type BenefitPublic, type BenefitUpdate, readProperties } from "../../../shared/api/benefits.ts";
+import { readTerms } from "../../../shared/benefit-text.ts";
 import { type Fault, fault } from "../../../shared/errors.ts";
 import type { Actor } from "../../platform/context.ts";
 import { listChanges } from "../../platform/db/rows.ts";
@@ -42,7 +43,8 @@ export const serializeBenefit = (row: BenefitRow): Benefit =>
 
 /** A benefit as buyers see it. */
 export function serializeBenefitPublic(row: BenefitRow): BenefitPublic {
-  if (row.type !== "meter_credit") return { ...buildCommon(row), type: row.type };
+  if (row.type !== "meter_credit")
+    return { ...buildCommon(row), type: row.type, terms: readTerms(row.type, row.properties) };
   const { units, meter_id } = row.properties as Extract<Benefit, { type: "meter_credit" }>["properties"];
   return { ...buildCommon(row), type: "meter_credit", properties: { units, meter_id } };
 }
