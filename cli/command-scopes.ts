@@ -18,6 +18,7 @@ const eventMakers: Scope[] = [
 /** By command. Any one of `scopes` suffices for a part of what it does; all of `needs` are needed besides. */
 export const handScopes: Record<string, Needed> = {
   listen: { scopes: ["webhooks:read"] },
+  open: { scopes: ["customers:read", "orders:read", "products:read", "subscriptions:read", "checkout_links:read"] },
   "events stream": { scopes: eventReaders },
   trigger: { scopes: eventMakers, needs: ["organizations:read", "orders:read", "subscriptions:read", "webhooks:read"] },
   "demo seed": {
@@ -40,7 +41,7 @@ const byAnyone = "everybody may ask";
 
 /** Commands without scopes, and why: by their path, or by its first word. */
 export const withoutScopes: Record<string, string> = {
-  ...{ login: noRequest, logout: noRequest, whoami: noRequest, profiles: noRequest, open: noRequest },
+  ...{ login: noRequest, logout: noRequest, whoami: noRequest, profiles: noRequest },
   ...{
     init: noRequest,
     validate: noRequest,

@@ -1,7 +1,7 @@
 /** Where a command works: profiles, pages that are opened, words that are meant otherwise. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { floe, folder, standIn } from "./support.ts";
 
 const ended: (string | undefined)[] = [];
@@ -76,6 +76,7 @@ test("a page is opened for a person, and its address said to everybody", async (
   const piped = await floe(["open"], { env });
   expect([piped.opened, JSON.parse(piped.out)]).toEqual([[], { url: `${server.url}/account` }]);
   expect((await floe(["open", "nowhere"], { env })).code).toBe(64);
+  expect((await floe(["open", "metrics", "Pro"], { env })).err).toContain("it takes no name");
   // A page about an organization names it, whichever the browser stands in.
   const organization_id = "0199c1f0-0000-7000-8000-000000000001";
   const discord = await floe(["open", "discord", "--org", organization_id], {
@@ -83,6 +84,48 @@ test("a page is opened for a person, and its address said to everybody", async (
   });
   expect(JSON.parse(discord.out)).toEqual({
     url: `${server.url}/v1/integrations/discord/bot/authorize?organization_id=${organization_id}`,
+  });
+});
+
+describe("the page of one thing", () => {
+  const id = "0199c1f0-0000-7000-8000-000000000001";
+  const customer_id = "0199c1f0-0000-7000-8000-000000000002";
+  const link = { id, url: "https://pay.example.com/polar_cl_x", customer_id, name: "Pro", email: "ada@example.com" };
+  let rows: object[] = [link];
+  const store = standIn(({ path, method }) => {
+    expect(method).toBe("GET");
+    const isList = path.endsWith("/");
+    return { json: isList ? { items: rows, pagination: { total_count: rows.length, max_page: 1 } } : link };
+  });
+  const open = async (argv: string[], tty = true) =>
+    floe(["open", ...argv], { tty, env: { FLOE_SERVER: (await store).url, FLOE_API_KEY: "k" } });
+
+  test.each([
+    [["customer", "ada@example.com"], `/store/customers/${id}`],
+    [["order", id], `/store/orders/${id}`],
+    [["subscription", id], `/store/customers/${customer_id}`],
+    [["checkout-link", id], link.url],
+    [["product", "Pro"], link.url],
+    [["metrics"], "/metrics"],
+    [["store"], "/"],
+  ])("%j is opened, by id or name", async (argv, page) => {
+    rows = [link];
+    const { code, opened, out } = await open(argv);
+    const { href } = new URL(page, (await store).url);
+    expect([code, opened, out]).toEqual([0, [href], `${href}\n`]);
+  });
+
+  test("that cannot be bought yet says how to make a link; without a name and a terminal the flag is missing", async () => {
+    rows = [];
+    const { code, opened, err } = await open(["product", id]);
+    expect([code, opened, err]).toEqual([6, [], expect.stringContaining(`checkout-links create --products ${id}`)]);
+    expect(await open(["order"], false)).toMatchObject({ code: 64, opened: [] });
+  });
+
+  test("is not opened where its address is none of a page, and stays within the server", async () => {
+    rows = [{ ...link, url: "file:///etc/passwd" }];
+    expect((await open(["product", id])).opened).toEqual([]);
+    expect((await open(["order", "../../v1/x"])).opened).toEqual([]);
   });
 });
 
