@@ -49,6 +49,25 @@ export const layout = {
       .join("\n"),
 };
 
+const beginning = `Try it, without an account:
+  floe try
+
+Start:
+  floe login
+  floe products create --name Pro --price 19.00
+  floe checkout-links create --products Pro
+  floe orders list --json id,total_amount
+  floe listen --forward-to http://localhost:3000/hooks`;
+
+/** The help of floe itself: what to type first, then the commands, and last the flags that every command takes. */
+export function composeRootHelp(help: string): string {
+  const [usage = "", about = "", ...sections] = help.trimEnd().split("\n\n");
+  const isFlags = (section: string): boolean => section.startsWith("Options:");
+  const [flags, groups] = [sections.filter(isFlags), sections.filter((section) => !isFlags(section))];
+  const named = flags.map((section) => section.replace("Options:", commonHeading));
+  return `${[usage, about, beginning, ...groups, ...named].join("\n\n")}\n`;
+}
+
 /** Show examples in the help of a command, where the list of commands finds them too. */
 export const addExamples = (command: Command, ...examples: string[]): Command =>
   command.addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`);

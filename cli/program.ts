@@ -5,7 +5,7 @@ import { reservedWords } from "./built-in.ts";
 import { commands, verbs } from "./commands/all.ts";
 import { type Context, hasSignIn } from "./context.ts";
 import { exitCodes, Fault, type FaultKind, isFault, renderFault } from "./fault.ts";
-import { commonHeading, describeBeneath, layout, showTwins } from "./help.ts";
+import { commonHeading, composeRootHelp, describeBeneath, layout, showTwins } from "./help.ts";
 import type { Io } from "./io.ts";
 import { makeContext } from "./make-context.ts";
 import type { Manifest } from "./manifest.ts";
@@ -162,13 +162,7 @@ function addStubs(root: Command, manifest: Manifest): void {
 export function formatRootHelp(manifest: Manifest): string {
   const root = stripText(() => undefined).version("", "-V, --version", "print the version");
   addStubs(root, manifest);
-  return `${root.helpInformation()}
-Examples:
-  floe login
-  floe products create --name Pro --price 19.00
-  floe orders list --json id,total_amount
-  floe listen --forward-to http://localhost:3000/hooks
-
+  return `${composeRootHelp(root.helpInformation())}
 floe COMMAND --help tells more about a command; floe help topics lists what there is to read.
 `;
 }

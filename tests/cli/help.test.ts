@@ -44,6 +44,24 @@ test("the flags of every example are flags of its command", async () => {
   expect(wrong).toEqual([]);
 });
 
+test("the help of floe says first what to type, then every command, and the common flags last", async () => {
+  const { out } = await floe([]);
+  const at = (text: string): number => {
+    expect(out.split(text), text).toHaveLength(2);
+    return out.indexOf(text);
+  };
+  const places = [
+    "Try it, without an account:\n  floe try\n",
+    "\nSell:\n",
+    "\nDevelop:\n",
+    "\nFlags of every command:\n",
+  ].map(at);
+  expect(places).toEqual([...places].sort((a, b) => a - b));
+  // What a person needs first stands on the first screen of a small terminal.
+  expect(out.split("\n").findIndex((line) => line.startsWith("  login "))).toBeLessThan(24);
+  expect(out).not.toContain("Options:");
+});
+
 describe("the help of a command", () => {
   test("names the flags of every command, which a group leaves to its commands", async () => {
     const flags = [
