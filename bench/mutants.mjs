@@ -10,7 +10,16 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,6 +27,8 @@ import { faults } from "./support/faults.mjs";
 
 const leastShare = 0.9;
 const minutesMax = 15;
+const memoryBytesMax = 4 * 1024 ** 3;
+const pageBytes = 4096;
 const { values, positionals: asked } = parseArgs({
   allowPositionals: true,
   options: {
@@ -62,6 +73,23 @@ function makeCopy() {
   return copy;
 }
 
+/** The resident memory of a process and those that it started, in bytes; 0 where there is no /proc. */
+function sumMemory(group) {
+  const processes = existsSync("/proc/self/stat") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
+  return processes.reduce((sum, id) => {
+    try {
+      // After the name, which may have spaces: the state, the parent, the group, and as the 22nd the pages in memory.
+      const fields = readFileSync(`/proc/${id}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ");
+      return Number(fields[2]) === group ? sum + Number(fields[21]) * pageBytes : sum;
+    } catch {
+      // It has ended in between.
+      return sum;
+    }
+  }, 0);
+}
+
 /** What the named tests say in a copy: whether one failed, all passed, or nothing can be told. */
 async function run(copy, tests) {
   const report = join(copy, "report.json");
@@ -71,8 +99,18 @@ async function run(copy, tests) {
     cwd: copy,
     stdio: "ignore",
     timeout: minutesMax * 60_000,
+    detached: true,
   });
+  // A fault may fill the memory of the machine, beyond what a limit of the heap holds. No test would pass there.
+  let isTooLarge = false;
+  const watch = setInterval(() => {
+    if (sumMemory(child.pid) <= memoryBytesMax) return;
+    isTooLarge = true;
+    process.kill(-child.pid, "SIGKILL");
+  }, 1000);
   const [, signal] = await once(child, "exit");
+  clearInterval(watch);
+  if (isTooLarge) return "failed";
   if (signal || !existsSync(report)) return "no verdict";
   const { numFailedTests, numPassedTests, success } = JSON.parse(readFileSync(report, "utf8"));
   if (numFailedTests > 0) return "failed";

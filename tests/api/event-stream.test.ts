@@ -174,6 +174,22 @@ describe("GET /v1/events/stream", () => {
     }
   });
 
+  test("STR-02: its place moves on with what happens to others, so that a quiet stream can always go on", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      const stream = await opened();
+      const other = await floe.seller("quiet-neighbour");
+      await happen("product.updated", undefined, other.organization_id);
+      await new Promise((resolve) => setTimeout(resolve, 800));
+      vi.advanceTimersByTime(30_000);
+      const { id = "" } = await stream.next();
+      const getPosition = (text: string) => BigInt(text.split("-")[0] ?? "");
+      expect(getPosition(id)).toBeGreaterThan(getPosition(stream.hello.cursor));
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("STR-03: a closed reader hears at most its own scope's types, of every type and every scope", async () => {
     const keys = await Promise.all(readScopes.map((scope) => floe.keyOf(seller, [scope])));
     const readers = await Promise.all(keys.map((key) => openRaw(key)));
