@@ -71,8 +71,8 @@ async function load(copies: string): Promise<typeof EmbeddedPostgres> {
   return copied;
 }
 
-/** Start one with its files in a folder of its own, which goes with it. */
-export async function startPostgres(): Promise<Postgres> {
+/** Start one with its files in a folder of its own, which goes with it; `more` are settings as `fsync=on`. */
+export async function startPostgres(more: readonly string[] = []): Promise<Postgres> {
   const copies = mkdtempSync(join(tmpdir(), "floe-postgres-programs-"));
   chmodSync(copies, 0o755);
   const databaseDir = mkdtempSync(join(tmpdir(), "floe-postgres-"));
@@ -93,7 +93,7 @@ export async function startPostgres(): Promise<Postgres> {
     // It refuses to run as root, as which a container's tests run.
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--lc-messages=C", "--no-sync", ...locale],
-    postgresFlags: settings.flatMap((setting) => ["-c", setting]),
+    postgresFlags: [...settings, ...more].flatMap((setting) => ["-c", setting]),
     onLog: (line) => void said.push(String(line)),
     onError: (line) => void said.push(String(line)),
   });
