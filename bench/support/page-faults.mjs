@@ -122,6 +122,36 @@ export const pageFaults = {
       "tests/web/style-sheets.test.ts",
     ],
   ],
+  "the last metre": [
+    [
+      "a seller's color is that of texts",
+      "web/accent.ts",
+      '"--button": color,',
+      '"--button": color, "--accent": color,',
+      ...portal,
+    ],
+    [
+      "legal details that are set are missing",
+      "server/operations/overview/service.ts",
+      "legalDetails.filter((name) => !details[name])",
+      "legalDetails.filter((name) => name in details)",
+      "tests/api/overview.test.ts",
+    ],
+    [
+      "a tax number alone is asked for",
+      "web/home/Legal.tsx",
+      'missing.every((detail) => detail === "tax_id")',
+      "missing.length >= 0",
+      "tests/web/home.test.ts",
+    ],
+    [
+      "a trial has its price twice",
+      "web/parts/Summary.tsx",
+      "checkout.trial_end && all.length === 1",
+      "checkout.trial_end && all.length === 0",
+      "tests/web/checkout.long.test.ts",
+    ],
+  ],
   "formats of documents": [
     [
       "a document ignores the country of its reader",

@@ -4,6 +4,9 @@ import { timezone } from "./fields.ts";
 import { orderStatuses } from "./orders.ts";
 import { subscriptionStatuses } from "./subscriptions.ts";
 
+/** Who sells by law, and by which terms. */
+export const legalDetails = ["legal_name", "address", "tax_id", "terms_url", "privacy_url"] as const;
+
 /** The customer of a row, as far as a list names one. */
 const customerName = {
   customer_id: z.uuid(),
@@ -101,6 +104,8 @@ export const Overview = z.object({
   /** What exists already, so that the page can name the next step. */
   has_products: z.boolean(),
   has_checkout_links: z.boolean(),
+  /** What checkout, emails and invoices do not say yet of the seller. */
+  missing_legal: z.array(z.enum(legalDetails)),
 });
 export type Overview = z.output<typeof Overview>;
 

@@ -156,6 +156,13 @@ describe("the overview", () => {
       "2027-07-02",
     ]);
     expect([utc.has_products, utc.has_checkout_links]).toEqual([true, false]);
+    expect(utc.missing_legal).toEqual(["legal_name", "address", "tax_id", "terms_url", "privacy_url"]);
+    const { client, organization_id } = shop.seller;
+    await client.organizations.update({
+      params: { id: organization_id },
+      body: { invoice_settings: { legal_name: "Frost GmbH", address: { country: "DE" } } },
+    });
+    expect((await get("UTC")).missing_legal).toEqual(["tax_id", "terms_url", "privacy_url"]);
   });
 
   test("shows failed payments of unpaid orders, failing endpoints and jobs that were given up", async () => {

@@ -52,5 +52,6 @@ export const buildLook = (more: Partial<Look> = {}): Look => ({
   renewals: [],
   has_products: true,
   has_checkout_links: true,
+  missing_legal: [],
   ...more,
 });

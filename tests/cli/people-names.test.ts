@@ -77,7 +77,12 @@ test("another seller's subscription is nobody's", async () => {
 });
 
 test("refunds are listed and read by the number of their order, which tables show in place of ids", async () => {
-  const { items } = await shop.seller.client.orders.list({ query: { limit: 1 } });
+  await shop.subscribes(await shop.sells("Atlas", 900));
+  const { items } = await shop.seller.client.orders.list({ query: { limit: 100 } });
+  const [first] = items;
+  expect(items.length).toBeGreaterThan(1);
+  const found = await shop.seller.client.orders.list({ query: { id: [first?.id ?? ""] } });
+  expect(found.items.map(({ id }) => id)).toEqual([first?.id]);
   const number = items.find(({ total_amount }) => total_amount > 0)?.invoice_number ?? "";
   const none = await typed("refunds", "get", number);
   expect([none.code, none.err]).toEqual([0, expect.stringContaining(`Nothing was refunded of ${number}.`)]);

@@ -445,6 +445,8 @@ describe("the checkout", () => {
       await page.goto(made.url);
       await page.getByRole("button", { name: button }).waitFor();
       expect(await page.locator(".later").textContent()).toBe(later);
+      // What is charged after the trial, and what today: the price itself is not a third line.
+      expect(await page.locator(".lines dt").count()).toBe(2);
       expect(await page.getAttribute("html", "lang")).toBe(lang);
       await page.locator("[name=card_number]").waitFor();
       expect(await seriousFaults(page)).toEqual([]);

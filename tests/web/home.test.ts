@@ -92,6 +92,8 @@ test("a seller sees revenue, faults, the latest orders, renewals and usage after
     .waitFor();
   await region("Needs attention").getByText("Switched off: no events are sent.").waitFor();
   await region("Next renewals").getByText("10 July 2027").waitFor();
+  await region("Legal details").getByText("do not name yet: legal name, address, tax number, terms, privacy").waitFor();
+  await region("Legal details").getByText("floe organization update --invoice-settings legal_name=").first().waitFor();
   await region("Usage in current periods").getByText("1 customer").waitFor();
   await region("Latest orders").getByRole("button", { name: "Copy floe orders list" }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("floe orders list");

@@ -65,12 +65,16 @@ const picture = async (name: string) => {
 const plain = (text: string | null) => (text ?? "").replaceAll(/[\u00a0\u202f]/g, " ");
 
 test("what somebody has is seen by everybody, on any ground, on a telephone; the session leaves the address", async () => {
-  const { link, email } = await subscriber();
+  const { link, email, shop } = await subscriber();
   await page.setViewportSize({ width: 320, height: 640 });
   for (const colorScheme of ["light", "dark"] as const) {
+    // A seller's color that cannot be read on this ground stands on buttons alone.
+    const accent_color = colorScheme === "light" ? "#f2c400" : "#0b5c6b";
+    await shop.accepted("PATCH", `/v1/organizations/${shop.seller.organization_id}`, { branding: { accent_color } });
     await page.emulateMedia({ colorScheme });
     await page.goto(link);
     await region("Subscriptions").getByText("Field Guide to Ice").waitFor();
+    await region("Subscriptions").getByText("The next twelve months").waitFor();
     await region("Orders").getByText("Paid").waitFor();
     await region("Cards").getByText("Visa •••• 4242").waitFor();
     expect(await seriousFaults(page)).toEqual([]);

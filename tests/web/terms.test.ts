@@ -250,7 +250,7 @@ test.each([
   ["#777777", "#000000"],
   ["#ffffff", "#000000"],
 ])("letters on a seller's %s are %s", (color, ink) => {
-  expect(computeAccent(color)).toMatchObject({ "--accent": color, "--accent-ink": ink });
+  expect(computeAccent(color)).toMatchObject({ "--button": color, "--button-ink": ink });
 });
 
 describe("the languages", () => {

@@ -2,6 +2,7 @@ import { Attention } from "../home/Attention.tsx";
 import { Figures } from "../home/Figures.tsx";
 import { useHome } from "../home/home-context.ts";
 import { HomePage } from "../home/Layout.tsx";
+import { Legal } from "../home/Legal.tsx";
 import { useHomeMessages } from "../home/messages.tsx";
 import { NextSteps } from "../home/NextSteps.tsx";
 import { OrderTable } from "../home/Orders.tsx";
@@ -15,6 +16,7 @@ function Overview() {
     overview;
   // Who sold already, by the API or otherwise, needs no first steps.
   const isNew = !orders?.length && !(has_products && has_checkout_links) && scopes.includes("products:write");
+  const setsLegal = !isNew && scopes.includes("organizations:write");
   return (
     <>
       <div className="row">
@@ -41,6 +43,7 @@ function Overview() {
         {renewals && <Renewals renewals={renewals} />}
         {meters && <Usage meters={meters} />}
       </div>
+      {setsLegal && <Legal missing={overview.missing_legal} />}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from "react";
+import { useI18n } from "../i18n/i18n.tsx";
 
 /** The sign of the house: three pieces of ice on the water. */
 function Mark({ size = 28 }: { size?: number }) {
@@ -40,7 +41,7 @@ export function Shell({ title, wide = false, aside, children }: Props) {
       </header>
       <main>{children}</main>
       <footer>
-        <span>Powered by floe</span>
+        <span>{useI18n().messages.powered}</span>
       </footer>
     </div>
   );

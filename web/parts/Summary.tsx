@@ -72,7 +72,9 @@ function Lines({ checkout }: { checkout: Checkout }) {
   const i18n = useI18n();
   const { messages, money } = i18n;
   const { discount_amount, tax_amount, tax_behavior, total_amount, currency, discount, product } = checkout;
-  const lines = getLines(checkout);
+  const all = getLines(checkout);
+  // During a trial the only line is what is charged after it, which has a line of its own.
+  const lines = checkout.trial_end && all.length === 1 && all[0]?.amount === total_amount ? [] : all;
   const uses = getPrices(checkout).flatMap((price) => describeUse(price, i18n) ?? []);
   const due = getDueToday(checkout);
   const isTaxed = tax_amount === null || tax_amount > 0;

@@ -1,9 +1,10 @@
-import type { Overview, overview } from "../../../shared/api/overview.ts";
+import { legalDetails, type Overview, type overview } from "../../../shared/api/overview.ts";
 import { createZoneFormat, formatZoned } from "../../../shared/calendar.ts";
 import type { Service } from "../../../shared/contract.ts";
 import { notFound } from "../../../shared/errors.ts";
 import type { Scope } from "../../../shared/scopes.ts";
 import { computeTotals } from "../../billing/orders/rules.ts";
+import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
 import { type Ctx, requireOrganization } from "../../platform/context.ts";
 import { countDeadLetters, listEndpointFacts } from "../diagnostics/store.ts";
@@ -42,9 +43,16 @@ export const overviewService: Service<typeof overview, Ctx> = {
       meters: await load("meters:read", () => store.listMeterUsage(db, organization_id)),
       renewals: await load("subscriptions:read", () => store.listNextRenewals(db, organization_id, now)),
       ...(await store.findCatalogState(db, organization_id)),
+      missing_legal: listMissingLegal(organization),
     };
   },
 };
+
+/** What the seller has not set of its legal details. */
+function listMissingLegal({ invoice_settings, legal_settings }: OrganizationRow): Overview["missing_legal"] {
+  const details = { ...invoice_settings, ...legal_settings };
+  return legalDetails.filter((name) => !details[name]);
+}
 
 /** Revenue and recurring revenue by the day: of thirty days, and of the month where it began before them. */
 async function loadFigures(ctx: Ctx, timezone: string, now: Date): Promise<NonNullable<Overview["figures"]>> {

@@ -30,9 +30,9 @@ export const messages: EmailMessages = {
   kept: "Die Links zu Dokumenten gelten ein Jahr. Der Link zu Ihren Käufen gilt einmal, 30 Tage lang; danach melden Sie sich mit einem Code an.",
   portal_days: "Der Link zu Ihren Käufen gilt einmal, 30 Tage lang; danach melden Sie sich mit einem Code an.",
   questions: (email) => `Fragen? Schreiben Sie an ${email}.`,
-  fallback: "Falls die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
+  fallback: "Falls die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:",
   via: "über",
-  terms: "Allgemeine Geschäftsbedingungen",
+  terms: "AGB",
   privacy: "Datenschutzerklärung",
   sent_by: "Gesendet von",
   subjects: {

@@ -25,6 +25,15 @@ export const messages: HomeMessages = {
   endpoint_pending: (count) => (count === 1 ? "1 Ereignis wartet." : `${count} Ereignisse warten.`),
   dead_letters: (count) =>
     count === 1 ? "1 Hintergrundauftrag wurde aufgegeben" : `${count} Hintergrundaufträge wurden aufgegeben`,
+  legal: "Rechtliche Angaben",
+  legal_missing: (details: string) => `In Kasse, Mails und Rechnungen fehlen noch: ${details}.`,
+  legal_details: {
+    legal_name: "rechtlicher Name",
+    address: "Anschrift",
+    tax_id: "Steuernummer",
+    terms_url: "AGB",
+    privacy_url: "Datenschutzerklärung",
+  },
   orders: "Letzte Bestellungen",
   no_orders: "Noch keine Bestellungen.",
   number: "Nummer",

@@ -25,6 +25,15 @@ export const messages = {
   endpoint_pending: (count: number) => (count === 1 ? "1 event waits." : `${count} events wait.`),
   dead_letters: (count: number) =>
     count === 1 ? "1 background job was given up" : `${count} background jobs were given up`,
+  legal: "Legal details",
+  legal_missing: (details: string) => `Checkout, emails and invoices do not name yet: ${details}.`,
+  legal_details: {
+    legal_name: "legal name",
+    address: "address",
+    tax_id: "tax number",
+    terms_url: "terms",
+    privacy_url: "privacy policy",
+  },
   orders: "Latest orders",
   no_orders: "No orders yet.",
   number: "Number",

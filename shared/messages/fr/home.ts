@@ -25,6 +25,15 @@ export const messages: HomeMessages = {
   endpoint_pending: (count) => (count === 1 ? "1 événement attend." : `${count} événements attendent.`),
   dead_letters: (count) =>
     count === 1 ? "1 tâche de fond a été abandonnée" : `${count} tâches de fond ont été abandonnées`,
+  legal: "Mentions légales",
+  legal_missing: (details: string) => `Il manque encore au paiement, aux courriels et aux factures : ${details}.`,
+  legal_details: {
+    legal_name: "raison sociale",
+    address: "adresse",
+    tax_id: "numéro fiscal",
+    terms_url: "conditions générales",
+    privacy_url: "politique de confidentialité",
+  },
   orders: "Dernières commandes",
   no_orders: "Aucune commande pour le moment.",
   number: "Numéro",
