@@ -3,6 +3,7 @@
 /** Commands written by hand, by resource and operation. `tests/cli/complete.long.test.ts` sees them make these requests. */
 export const handWritten: Record<string, Record<string, string>> = {
   organizations: { create: "orgs create" },
+  archives: { export: "export", beginRestore: "restore", restorePart: "restore" },
   files: { create: "files upload", uploaded: "files upload" },
   invoices: {
     generate: "orders invoice",
@@ -25,6 +26,7 @@ export const handWritten: Record<string, Record<string, string>> = {
 
 /** Further commands written by hand that make requests of the contract, the main one first. */
 const furtherRequests: Record<string, string[]> = {
+  restore: ["archives.activate"],
   diff: ["catalog.plan", "catalog.pull"],
   drift: ["catalog.plan"],
   promote: ["catalog.apply", "catalog.plan", "catalog.pull"],

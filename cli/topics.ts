@@ -11,6 +11,7 @@ const documents = [
     "portal",
     "accounts",
     "sandbox",
+    "moving",
     "deploying",
     "operating",
     "privacy",

@@ -42,7 +42,7 @@ export type Operation = {
   /** Absent: the answer has no body (204, or 202 with `null`), or is a file. */
   response?: z.ZodType;
   /** The answer is a text file of this name, sent in pieces as it is made. */
-  file?: { name: string; type: `text/${string}` | "application/json" };
+  file?: { name: string; type: `text/${string}` | "application/json" | "application/x-ndjson" };
   /** 200 unless said. */
   status?: 200 | 201 | 202 | 204;
   /** True where the oldest published clients expect the list alone, whole and not in pages. */
@@ -69,6 +69,8 @@ export type Operation = {
    * the connections. `cancel`: it ends with its caller. `finish`: it comes to its end by itself soon (server/platform/jobs/heavy-work.ts).
    */
   heavy?: "cancel" | "finish";
+  /** True where it also works in an organization that is held, which refuses all other changes (MOV-05). */
+  whileHeld?: true;
   /** The question the command line asks before it goes ahead. */
   confirm?: string;
 };

@@ -53,6 +53,8 @@ export const statusOf = {
   CatalogPlanStale: 409,
   CatalogRefused: 409,
   SandboxBusy: 409,
+  OrganizationHeld: 409,
+  ArchiveRefused: 409,
   ExpiredCheckoutError: 410,
   ResourceUnavailable: 410,
   LengthRequired: 411,

@@ -38,7 +38,7 @@ export const otherDecisionFaults = {
     ["no-example", "cli/examples.ts", "if (isChange || needsMore) return undefined;", "if (op.method) return undefined;", ...examples],
     ["wrong-example", "cli/examples.ts", 'param === "id" || param === "name"', 'param === "name"', ...examples],
     ["operation-lost", "cli/command-map.ts", 'get: "logs get"', 'get: "logs list"', ...examples],
-    ["download-untold", "cli/resource/download.ts", "    context.debug(`GET ${server}${path} → ${status} in ${Date.now() - started} ms`);\n", "", ...examples],
+    ["download-untold", "cli/resource/download.ts", "    context.debug(`${method} ${server}${path} → ${status} in ${Date.now() - started} ms`);\n", "", ...examples],
     ["every-flag-asked", "cli/commands/jobs.ts", "const query = { status, kind, ", "const query = { status, kind, pager: true, ", ...jobs],
   ],
   "seat-decisions": [

@@ -2,6 +2,8 @@
 
 /** Faults in what a restore, a backup and the secret of a database depend on: name, file, text, what stands in its place, tests. */
 
+import { archiveFaults } from "./archive-faults.mjs";
+
 const restore = ["tests/scenarios/restore.test.ts", "tests/scenarios/reconcile.test.ts"];
 const secret = ["tests/scenarios/secret-check.test.ts"];
 const backup = ["tests/scenarios/backup.test.ts"];
@@ -19,6 +21,7 @@ const control = "server/app/control.ts";
 
 // biome-ignore format: a table, one fault in a line
 export const restoreFaults = {
+  ...archiveFaults,
   restore: [
     ["margin", detection, "return new Date(at - clockMarginMs);", "return new Date(at + clockMarginMs);", ...restore],
     ["settled-again", detection, "settled?.at?.getTime() ?? 0", "0", "tests/scenarios/restore-large.long.test.ts"],

@@ -75,6 +75,16 @@ export const commands: Record<string, Entry> = {
   import: defineEntry("Give a thing that exists its key in the catalogue", (all) => all.addImport),
   promote: defineEntry("Give one profile the catalogue of another", (all) => all.addPromote),
   diff: defineEntry("Say how the catalogues of two profiles differ", (all) => all.addDiff),
+  export: {
+    summary: "Save all data of the organization in one file",
+    heading: "start",
+    load: loadTool(({ archive }) => archive.addExport),
+  },
+  restore: {
+    summary: "Restore an organization from such a file",
+    heading: "start",
+    load: loadTool(({ archive }) => archive.addRestore),
+  },
   members: {
     summary: "Who belongs to the organization, and as what",
     heading: "people",

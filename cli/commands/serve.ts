@@ -90,6 +90,11 @@ export const settings: Setting[] = [
     flag: "--heavy-per-organization <number>",
     about: "heavy requests of one organization at once (1)",
   },
+  {
+    name: "FLOE_TRUSTED_ARCHIVES",
+    flag: "--trusted-archives <keys>",
+    about: "keys of servers whose archives are restored here, by commas",
+  },
   { name: "FLOE_CHECKOUT_HOURS", flag: "--checkout-hours <number>", about: "hours for which a checkout is open (24)" },
   { name: "FLOE_HEAVY_PER_SERVER", flag: "--heavy-per-server <number>", about: "heavy requests at once (4)" },
   {

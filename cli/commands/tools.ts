@@ -4,6 +4,7 @@ export * as advance from "./advance.ts";
 export * as alias from "./alias.ts";
 export * as api from "./api.ts";
 export * as apiKeys from "./api-keys.ts";
+export * as archive from "./archive.ts";
 export * as audit from "./audit.ts";
 export * as commandList from "./commands.ts";
 export * as completion from "./completion.ts";

@@ -52,26 +52,29 @@ function count({ io, say }: Context) {
   };
 }
 
-/** The text of an answer as it comes. A refusal, a silence and a line that breaks are faults. */
-async function* getParts(context: Context, path: string): AsyncGenerator<string> {
+/** The text of an answer as it comes; with something to send, of a POST. A refusal, a silence and a line that breaks are faults. */
+export async function* getParts(context: Context, path: string, sent?: object): AsyncGenerator<string> {
   const { server, timeoutMs } = context.settings();
   const silence = new AbortController();
   const started = Date.now();
+  const method = sent === undefined ? "GET" : "POST";
   const timer = setTimeout(() => silence.abort(), timeoutMs);
   try {
     const { response } = await open({
-      method: "GET",
+      method,
       url: new URL(server + path),
       headers: {
         "user-agent": `floe-cli/${context.version} (${process.platform})`,
         ...(await getAuthHeaders(context)),
+        ...(sent && { "content-type": "application/json" }),
       },
+      body: sent && JSON.stringify(sent),
       timeoutMs,
       env: context.io.env,
       signal: AbortSignal.any([context.io.signal, silence.signal]),
     });
     const status = response.statusCode ?? 0;
-    context.debug(`GET ${server}${path} → ${status} in ${Date.now() - started} ms`);
+    context.debug(`${method} ${server}${path} → ${status} in ${Date.now() - started} ms`);
     response.setEncoding("utf8");
     let refusal = "";
     for await (const part of response) {

@@ -14,6 +14,8 @@ export type SellerTerms = {
   clock_offset_ms: number;
   /** Whether the seller is a sandbox: its cards are test cards, and its mail is stored instead of sent. */
   sandbox: boolean;
+  /** Whether the seller is held: an archive is restored into it, and all other changes are refused (MOV-05). */
+  is_held?: boolean;
 };
 
 export const systemClock: Clock = { now: () => new Date() };

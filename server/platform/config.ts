@@ -122,6 +122,9 @@ const Settings = z.object({
   FLOE_HEAVY_PER_SERVER: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(100).default(4)),
   FLOE_HEAVY_STATEMENT_SECONDS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(3600).default(60)),
   FLOE_CHECKOUT_HOURS: z.preprocess(convertBlank, z.coerce.number().int().min(1).max(720).default(24)),
+  FLOE_TRUSTED_ARCHIVES: list.pipe(
+    z.array(z.string().regex(/^[\w-]{43}$/, "is a list of keys that sign archives, each of 43 characters")).max(100),
+  ),
   FLOE_EVENTS_KEPT_MONTHS: buildOptional(z.coerce.number().int().min(1)),
   FLOE_MEDIA_URL: buildOptional(url),
   FLOE_FILES_DIR: buildOptional(z.string()),

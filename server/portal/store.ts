@@ -45,7 +45,8 @@ export async function insertCodeRequest(
     insert into ${portalCodes} (id, organization_id, created_at, purpose, email, request_hash, due_at, expires_at)
     select ${id}::uuid, ${organization.id}, ${now.toISOString()}::timestamptz, 'sign_in', ${email}, ${request_hash}::text,
       ${now.toISOString()}::timestamptz, ${expires_at.toISOString()}::timestamptz
-    from ${organization} where ${organization.id} = ${organization_id} and ${organization.blocked_at} is null`);
+    from ${organization} where ${organization.id} = ${organization_id} and ${organization.blocked_at} is null
+      and ${organization.held_at} is null`);
 }
 
 /** Lock a pending code request until the transaction ends; undefined if another server has claimed it. */
@@ -199,7 +200,13 @@ export async function findPublicSeller(db: Database, slug: string): Promise<Orga
   const [row] = await db
     .select()
     .from(organization)
-    .where(and(eq(sql`lower(${organization.slug})`, slug.toLowerCase()), isNull(organization.blocked_at)));
+    .where(
+      and(
+        eq(sql`lower(${organization.slug})`, slug.toLowerCase()),
+        isNull(organization.blocked_at),
+        isNull(organization.held_at),
+      ),
+    );
   return row;
 }
 
@@ -301,7 +308,14 @@ export const findCustomersOf = (db: Database, user_id: string) =>
     })
     .from(customers)
     .innerJoin(organization, eq(organization.id, customers.organization_id))
-    .where(and(eq(customers.external_id, user_id), isNull(customers.deleted_at), isNull(organization.blocked_at)))
+    .where(
+      and(
+        eq(customers.external_id, user_id),
+        isNull(customers.deleted_at),
+        isNull(organization.blocked_at),
+        isNull(organization.held_at),
+      ),
+    )
     .orderBy(organization.slug);
 
 /** Forget the codes and links that somebody asked for, also where they were never sent. */

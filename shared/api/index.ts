@@ -1,4 +1,5 @@
 import type { Contract } from "../contract.ts";
+import { archives } from "./archives.ts";
 import { benefitGrants, listGrants } from "./benefit-grants.ts";
 import { benefits } from "./benefits.ts";
 import { cancellations, portalCancellations } from "./cancellations.ts";
@@ -52,6 +53,7 @@ import { webhooks } from "./webhooks.ts";
 export const api = {
   organizations,
   organizationAccessTokens,
+  archives,
   ciRules,
   products,
   benefits: { ...benefits, grants: listGrants },

@@ -14,6 +14,13 @@ export const organizationAccessTokens = {
   update: "PATCH /v1/organization-access-tokens/:id",
   delete: "DELETE /v1/organization-access-tokens/:id",
 } as Routes<Api["organizationAccessTokens"]>;
+export const archives = {
+  export: "POST /v1/archives/export",
+  getRestore: "GET /v1/archives/restore",
+  beginRestore: "POST /v1/archives/restore",
+  restorePart: "POST /v1/archives/restore/parts",
+  activate: "POST /v1/archives/restore/activate",
+} as Routes<Api["archives"]>;
 export const ciRules = {
   list: "GET /v1/ci-rules/",
   create: "POST /v1/ci-rules/",

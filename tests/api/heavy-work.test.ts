@@ -149,6 +149,7 @@ describe("work that its caller leaves is stopped, and its statements are cancell
     .flatMap(([name, of]) => Object.entries(of).map(([key, op]) => ({ name: `${name}.${key}`, op })))
     .filter(({ op }) => op.heavy === "cancel");
   const bodies: Record<string, object> = {
+    "archives.export": { passphrase: "a passphrase of a test" },
     "catalog.plan": { document: documentOf(1) },
     "catalog.rehearse": { document: documentOf(1) },
     "catalog.apply": { document: documentOf(1) },

@@ -11,6 +11,7 @@ import { editableGroups } from "../../cli/edit/kinds.ts";
 import { api } from "../../shared/api/index.ts";
 import { describeCatalog } from "../../shared/catalog/schema.ts";
 import { scopes } from "../../shared/scopes.ts";
+import { writeExampleArchive } from "../support/archives.ts";
 import { makeExamplePeople } from "../support/example-people.ts";
 import { type ExampleStore, fillExampleStore, writeExampleFiles } from "../support/example-store.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -182,6 +183,8 @@ async function prepare(example: string, command: CommandDescription): Promise<Re
   const words = await preparePeople(command.path);
   writeExampleFiles(place);
   if (command.path === "init") rmSync("floe.yaml");
+  if (/^(export|restore|archives)\b/.test(command.path))
+    await writeExampleArchive(server, seller, place, command.path !== "restore");
   for (const [pattern, line] of before) if (pattern.test(example)) await run(store.substitute(line, words));
   return words;
 }

@@ -18,6 +18,7 @@ const now = new Date("2026-11-01T12:00:00Z");
 const organization = (fields: Partial<OrganizationRow> = {}) =>
   ({
     blocked_at: null,
+    held_at: null,
     sandbox: false,
     customer_portal_settings: {},
     dispute_settings: {},
@@ -32,11 +33,12 @@ describe("what an organization may do (ORG-06)", () => {
     ["without a way to take payments", {}, false, [false, true]],
     ["in a sandbox", { sandbox: true }, false, [true, true]],
     ["blocked", { blocked_at: now }, true, [false, false]],
+    ["held", { held_at: now }, true, [false, false]],
     ["blocked in a sandbox", { blocked_at: now, sandbox: true }, true, [false, false]],
   ])("%s", (_, fields, takesPayments, may) => {
     const { capabilities } = serializeOrganization(organization(fields), takesPayments);
     expect([capabilities.checkout_payments, capabilities.subscription_renewals]).toEqual(may);
-    expect(isInGoodStanding(organization(fields))).toBe(!("blocked_at" in fields));
+    expect(isInGoodStanding(organization(fields))).toBe(!("held_at" in fields) && !("blocked_at" in fields));
   });
   test("buyers keep what they bought until a dispute is lost, unless the seller says otherwise", () => {
     expect(getDisputePolicy({ dispute_settings: {} } as never)).toBe("until_lost");

@@ -223,7 +223,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
       ...(body === undefined ? {} : { payload: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = answer.body;
-    const isJson = String(answer.headers["content-type"] ?? "").includes("json") && text.length > 0;
+    const isJson = /[/+]json\b/.test(String(answer.headers["content-type"] ?? "")) && text.length > 0;
     const json = (isJson ? JSON.parse(text) : undefined) as never;
     checkRefusal(path, answer.statusCode, json);
     return {

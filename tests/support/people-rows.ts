@@ -1,5 +1,7 @@
 /** Rows of what is about people: teams, their members, what they are owed, and who is erased. */
+
 import { customerBalances } from "../../server/billing/orders/tables.ts";
+import { archiveBodies, restoredArchive } from "./archives.ts";
 import { declareCancellation } from "./cancellations.ts";
 import { startIssuer } from "./ci-issuer.ts";
 import type { Floe, Seller } from "./floe.ts";
@@ -24,6 +26,7 @@ export async function makeCiRule(floe: Floe, { client }: Pick<Seller, "client">,
 }
 
 export const ciBodies = {
+  ...archiveBodies,
   "ciRules.create": () => ({ repository: "acme/shop", branch: "main", scopes: ["products:read"] }),
   "ciRules.exchange": () => ({ organization: "ada", token: "no.token.atall" }),
 };
@@ -36,6 +39,7 @@ export const ciFresh = {
 };
 
 export const peopleRows = {
+  archives: restoredArchive,
   ciRules: async (floe: Floe, seller: Seller) => ({ params: { id: (await makeCiRule(floe, seller)).rule.id } }),
   organizationAccessTokens: async (_: Floe, { client }: Seller) => {
     const made = await client.organizationAccessTokens.create({ body: { comment: "Row", scopes: ["products:read"] } });

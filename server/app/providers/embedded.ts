@@ -27,6 +27,7 @@ import { organizationAccessTokenService } from "../../identity/accounts/keys/tok
 import { organizationService } from "../../identity/organizations/service.ts";
 import { orderMailService } from "../../messaging/email/service.ts";
 import { webhookService } from "../../messaging/webhooks/service.ts";
+import { archiveService } from "../../operations/archive/service.ts";
 import { catalogService } from "../../operations/catalog-file/service.ts";
 import { diagnosticService } from "../../operations/diagnostics/service.ts";
 import { logService } from "../../operations/logs/service.ts";
@@ -55,6 +56,7 @@ import { timeTravelWorkers } from "../worker.ts";
 export const embedded: Provider = {
   organizations: organizationService,
   organizationAccessTokens: organizationAccessTokenService,
+  archives: archiveService,
   ciRules: ciRuleService,
   products: productService,
   benefits: { ...benefitService, ...benefitGrantsOfBenefit },

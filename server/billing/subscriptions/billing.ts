@@ -1,5 +1,6 @@
 import { ApiError } from "../../../shared/errors.ts";
 import type { Quote } from "../../../shared/pricing.ts";
+import { isInGoodStanding } from "../../identity/organizations/rules.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transactAll } from "../../platform/db/unit-of-work.ts";
@@ -316,7 +317,7 @@ async function runStep(
   // What is being paid for at this moment is settled, or given up, first.
   if (row.change_order_id !== null) return putOff(new Date(now.getTime() + changingPauseMs));
   const seller = await findTaxedSeller(tx, organization_id);
-  if (!seller || seller.seller.blocked_at !== null) return putOff(new Date(now.getTime() + blockedPauseMs));
+  if (!seller || !isInGoodStanding(seller.seller)) return putOff(new Date(now.getTime() + blockedPauseMs));
   const first = findDueTime(row, retries);
   if (first === null || first > now) return putOff(first);
   if (row.card_due_at !== null && row.card_due_at <= now) return chargeLeft(tx, ctx, found);

@@ -4,7 +4,7 @@ import { hasBillable } from "../../billing/subscriptions/store.ts";
 import { claimTrial, findFormerTrial } from "../../billing/subscriptions/trials.ts";
 import type { TaxedSeller } from "../../billing/tax/rules.ts";
 import { type CustomerRow, normalizeEmail } from "../../customers/customers/rules.ts";
-import { type OrganizationRow, serializeOrganization } from "../../identity/organizations/rules.ts";
+import { isInGoodStanding, type OrganizationRow, serializeOrganization } from "../../identity/organizations/rules.ts";
 import { withSellerClock } from "../../platform/clock.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { hashWithEach } from "../../platform/crypto/secrets.ts";
@@ -20,7 +20,7 @@ function admit(ctx: Ctx, found: WithSeller | undefined): WithSeller & { ctx: Ctx
   if (!found) throw notFound();
   const own = withSellerClock(ctx, found.seller);
   if (found.row.expires_at < own.clock.now()) throw new ApiError("ExpiredCheckoutError", "This checkout has expired.");
-  if (found.seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
+  if (!isInGoodStanding(found.seller)) throw new ApiError("NotPermitted", "This organization cannot sell.");
   return { ...found, ctx: own };
 }
 

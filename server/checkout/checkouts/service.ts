@@ -13,6 +13,7 @@ import { findTaxedSeller } from "../../billing/tax/store.ts";
 import { checkAnswers } from "../../catalog/custom-fields/rules.ts";
 import type { PriceRow } from "../../catalog/products/rules.ts";
 import { insertPrices } from "../../catalog/products/store.ts";
+import { isInGoodStanding } from "../../identity/organizations/rules.ts";
 import { withSellerClock } from "../../platform/clock.ts";
 import { type Ctx, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { hashToken, seal } from "../../platform/crypto/secrets.ts";
@@ -35,7 +36,7 @@ type Create = ReturnType<typeof CheckoutCreate.parse>;
 /** Create a checkout and emit `checkout.created`. */
 export async function openCheckout(tx: Tx, asked: Ctx, organization_id: string, body: Create): Promise<OpenedCheckout> {
   const taxed = await findTaxedSeller(tx, organization_id);
-  if (!taxed || taxed.seller.blocked_at !== null) throw new ApiError("NotPermitted", "This organization cannot sell.");
+  if (!taxed || !isInGoodStanding(taxed.seller)) throw new ApiError("NotPermitted", "This organization cannot sell.");
   const { seller } = taxed;
   const ctx = withSellerClock(asked, seller);
   const faults: Fault[] = [];

@@ -183,6 +183,7 @@ export async function findBeginner(
         isNull(customers.deleted_at),
         isNull(members.deleted_at),
         isNull(organization.blocked_at),
+        isNull(organization.held_at),
       ),
     );
   return row;

@@ -51,6 +51,7 @@ export async function findHolder(db: Database, hashes: string[], now: Date) {
         isNull(customers.deleted_at),
         isNull(members.deleted_at),
         isNull(organization.blocked_at),
+        isNull(organization.held_at),
       ),
     );
   return found;

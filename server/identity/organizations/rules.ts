@@ -147,8 +147,9 @@ export type DisputePolicy = Organization["dispute_settings"]["access"];
 export const getDisputePolicy = ({ dispute_settings }: Pick<OrganizationRow, "dispute_settings">): DisputePolicy =>
   dispute_settings.access ?? "until_lost";
 
-/** Whether an organization may do business: it is not blocked (ORG-06). */
-export const isInGoodStanding = (row: Pick<OrganizationRow, "blocked_at">): boolean => row.blocked_at === null;
+/** Whether an organization may do business: it is neither blocked (ORG-06) nor held (MOV-05). */
+export const isInGoodStanding = (row: Pick<OrganizationRow, "blocked_at" | "held_at">): boolean =>
+  row.blocked_at === null && row.held_at === null;
 
 /** Another organization has the slug (ORG-02). */
 export const describeTakenSlug = (slug: string): Fault =>

@@ -65,6 +65,8 @@ export const organization = pgTable(
     customer_event_names: jsonb().$type<string[]>().notNull().default([]),
     sso_enforced: boolean().notNull().default(false),
     blocked_at: instant(),
+    /** Since when it is held, because an archive is restored into it: no job of it runs, and it sells nothing (MOV-05). */
+    held_at: instant(),
     /** Its id at hosted Polar, where that has what is sold in its name. */
     polar_id: text().unique(),
     /** How far the organization's clock is ahead of the server's, so that what falls due by the calendar can be tried. */

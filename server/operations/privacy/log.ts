@@ -33,6 +33,12 @@ export async function writeLog(deps: Pick<Deps, "db" | "storage">): Promise<void
   }
 }
 
+/** The customers of an organization whom the log names. */
+export async function listLogged(deps: Pick<Deps, "storage">, organization_id: string): Promise<string[]> {
+  const prefix = `${organization_id} `;
+  return [...(await readLog(deps))].flatMap((line) => (line.startsWith(prefix) ? [line.slice(prefix.length)] : []));
+}
+
 const replayedTogether = 500;
 
 /** Erase anew whom the log names and the database can read: it was put back from before they were erased. Answers how many. */

@@ -1,4 +1,4 @@
-import { and, eq, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { customers } from "../../customers/customers/tables.ts";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
@@ -41,6 +41,16 @@ export async function listErasedOf(tx: Tx, organization_id: string): Promise<str
     .from(customerErasures)
     .where(eq(customerErasures.organization_id, organization_id));
   return rows.map(({ id }) => id);
+}
+
+/** Whether the erasure of a customer of a seller is under way. */
+export async function hasOpenErasure(db: Database, organization_id: string): Promise<boolean> {
+  const [row] = await db
+    .select({ id: customerErasures.id })
+    .from(customerErasures)
+    .where(and(eq(customerErasures.organization_id, organization_id), isNotNull(customerErasures.stage)))
+    .limit(1);
+  return row !== undefined;
 }
 
 /** Lock an erasure that is due. */

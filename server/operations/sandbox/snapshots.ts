@@ -4,16 +4,14 @@ import type { Database, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
 import { documentNames, documentsMax, type SavedColumns, snapshotFiles, snapshotRows, snapshots } from "./tables.ts";
 
-/** A table whose rows are saved: its columns, its key without the organization, and the tables it refers to. */
-export type SavedTable = { name: string; columns: Column[]; key: string[]; parents: string[] };
+/** A table to save: columns, key without the organization, tables it refers to, and columns that need a value. */
+export type SavedTable = { name: string; columns: Column[]; key: string[]; parents: string[]; required: string[] };
 type Column = { name: string; type: string };
 export type SnapshotRow = typeof snapshots.$inferSelect;
 
-/**
- * Tables with rows of sellers that a restore does not change, and why. Tables without an `organization_id` belong to no
- * seller, or to accounts.
- */
+/** Tables of sellers that a restore does not change, and why. Tables without an `organization_id` are of no seller. */
 export const leftOut: Record<string, string> = {
+  archive_restores: "how the organization came here stays so",
   audit_log: "who did what is never undone",
   refused_calls: "who was refused what is never undone",
   request_log: "what was requested is never undone",
@@ -33,7 +31,7 @@ export const leftOut: Record<string, string> = {
 const ended = ["customer_account_requests", "customer_sessions", "event_stream_tokens", "portal_codes"];
 /** Columns of the organization that stay: what accounts know it by, whether it may be used, and its clock, which is set. */
 const keptSettings = new Set([
-  ...["id", "slug", "metadata", "createdAt", "sso_enforced", "blocked_at"],
+  ...["id", "slug", "metadata", "createdAt", "sso_enforced", "blocked_at", "held_at"],
   ...["sandbox", "clock_offset_ms", "clock_target", "clock_held_until"],
 ]);
 
@@ -51,6 +49,7 @@ export async function findTables(db: Database): Promise<SavedTable[]> {
       columns: sql<Column[]>`found.columns`,
       key: sql<string[]>`found.key`,
       parents: sql<string[]>`found.parents`,
+      required: sql<string[]>`found.required`,
     })
     .from(
       sql`(select c.relname as name,
@@ -59,7 +58,9 @@ export async function findTables(db: Database): Promise<SavedTable[]> {
           where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns,
         (select ${getNames(sql`i.indkey::int2[]`)} from pg_index i where i.indrelid = c.oid and i.indisprimary) as key,
         (select coalesce(json_agg(distinct t.relname), '[]') from pg_constraint f join pg_class t on t.oid = f.confrelid
-          where f.conrelid = c.oid and f.contype = 'f' and t.oid <> c.oid) as parents
+          where f.conrelid = c.oid and f.contype = 'f' and t.oid <> c.oid) as parents,
+        (select coalesce(json_agg(a.attname), '[]') from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
+          and a.attnotnull and not a.atthasdef and not a.attisdropped) as required
       from pg_class c where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace
         and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'organization_id' and not a.attisdropped)
       order by c.relname) as found`,
@@ -158,7 +159,7 @@ export async function insertSnapshot(
   // One statement, so that all rows are read from one database snapshot.
   await tx.execute(sql`insert into ${snapshotRows} (organization_id, snapshot_id, kind, place, texts, ${quoteNames(documentNames)})
     select ${organization_id}, ${id}::uuid, present.* from (${sql.join(parts, sql` union all `)}) as present`);
-  const file = renderSavedSide({ name: "files", columns: [], key: [], parents: [] }, made);
+  const file = renderSavedSide({ name: "files", columns: [], key: [], parents: [], required: [] }, made);
   await tx.execute(sql`insert into ${snapshotFiles} (id, organization_id, snapshot_id, path)
     select gen_random_uuid(), ${organization_id}, ${id}::uuid, ${file.text("path")}
     from ${file.rows} and ${file.text("purged_at")} is null`);

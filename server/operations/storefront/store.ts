@@ -12,7 +12,11 @@ export const listStorefrontSellers = (db: Database): Promise<OrganizationRow[]> 
     .select()
     .from(organization)
     .where(
-      and(isNull(organization.blocked_at), sql`${organization.feature_settings} @> '{"storefront_enabled": true}'`),
+      and(
+        isNull(organization.blocked_at),
+        isNull(organization.held_at),
+        sql`${organization.feature_settings} @> '{"storefront_enabled": true}'`,
+      ),
     )
     .orderBy(asc(organization.createdAt), asc(organization.id))
     .limit(sellersMax);

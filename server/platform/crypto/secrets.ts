@@ -26,6 +26,8 @@ export function isSameText(a: string, b: string): boolean {
 
 /** What is sealed, each kind with a key of its own. A text that was sealed for one purpose opens for no other. */
 export type SealPurpose =
+  | "archive-key"
+  | "archive-value"
   | "card-link"
   | "checkout-challenge"
   | "checkout-secret"

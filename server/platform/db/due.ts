@@ -220,6 +220,7 @@ function buildSearch(now: Date, due: DueQuery, search: DueSearch): SQL {
     : sql`due.*, sellers.organization_id, ${offset} as offset_ms, coalesce(${organization.sandbox}, false) as sandbox`;
   const isIdle = search.isProbe ? sql`true` : sql`sellers.organization_id <> all(${splitTexts(search.busy)})`;
   const held = sql`${organization.clock_held_until} > ${now.toISOString()}::timestamptz`;
+  const isServed = sql`${organization.held_at} is null`;
   return organization_id
     ? sql`
       with recursive ${search.only === undefined ? selectSellers(due, organization_id, clock, search.after) : sql`sellers (organization_id) as (select ${search.only}::text)`}
@@ -230,7 +231,7 @@ function buildSearch(now: Date, due: DueQuery, search: DueSearch): SQL {
         due.serverClock ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
         search.share,
       )}) as due
-      where ${isIdle} and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
+      where ${isIdle} and ${isServed} and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
       limit ${search.limit}`
     : sql`select due.*, '' as organization_id, 0 as offset_ms, false as sandbox from (${selectRows(sql`true`, clock, search.limit)}) as due`;
 }

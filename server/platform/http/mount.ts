@@ -228,6 +228,7 @@ async function respondAs(
   sent?: SentRequest,
 ) {
   const { op } = named;
+  if (actor.is_held && op.method !== "GET" && !op.whileHeld) throw rejectHeld();
   if (actor.organization_id !== null) noteServed(actor.organization_id, actor.clock_offset_ms);
   const ctx = { ...createRequestContext(deps, request, actor), ...(sent && { sent }) };
   // How long ago something was is to be said by the clock that dated it.
@@ -296,6 +297,12 @@ async function respondAs(
 
 /** What was answered to all that a person may do is no answer to the same request as a role, and the other way round. */
 const formatRole = ({ as_role }: Actor): string => (as_role === undefined ? "" : `\n${as_role}`);
+
+const rejectHeld = () =>
+  new ApiError(
+    "OrganizationHeld",
+    "This organization is held while an archive is restored into it. Activate it, and it takes changes again.",
+  );
 
 /** So many requests of one organization that bring much are worked on at once, where their answers are kept. */
 const bulkTurns = 2;

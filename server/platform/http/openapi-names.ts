@@ -1,5 +1,6 @@
 import { z } from "zod";
 import * as addresses from "../../../shared/addresses.ts";
+import * as archives from "../../../shared/api/archives.ts";
 import * as benefitGrants from "../../../shared/api/benefit-grants.ts";
 import * as benefits from "../../../shared/api/benefits.ts";
 import * as cardLinks from "../../../shared/api/card-links.ts";
@@ -99,6 +100,7 @@ const memberNames: Record<string, string[]> = {
 const modules = [
   ...[
     addresses,
+    archives,
     benefitGrants,
     benefits,
     cardLinks,
