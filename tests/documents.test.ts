@@ -143,3 +143,14 @@ test("npm install and .ci/run call both", () => {
     /^100755 /,
   );
 });
+
+test("README's first screen has the two pictures, which are small, and ways to start with and without git", () => {
+  const [first = ""] = readText("README.md").split("\n## Five minutes");
+  for (const picture of ["docs/checkout.webp", "docs/terminal.svg"]) expect(first).toContain(`](${picture})`);
+  const checkout = readFileSync("docs/checkout.webp");
+  expect([checkout.toString("latin1", 8, 12), checkout.length < 60_000]).toEqual(["WEBP", true]);
+  const blocks = [...first.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, body = ""]) => body.trim().split("\n"));
+  const { version } = JSON.parse(readText("package.json")) as { version: string };
+  // tests/scenarios/launchers starts it by npm.
+  expect(blocks).toMatchObject([[`npx --yes --package=./floe-${version}.tgz floe try`], { length: 2 }]);
+});
