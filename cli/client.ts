@@ -171,6 +171,7 @@ export async function callOperation(
     ...auth,
     ...(body !== undefined && { "content-type": "application/json" }),
     ...(key && { "idempotency-key": key }),
+    ...(made.ifMatch !== undefined && { "if-match": made.ifMatch }),
   };
   const url = new URL(server + formatUrl(made.path, { params: made.params ?? {}, query: made.query ?? {} }));
   const safe = made.method === "GET" || key !== undefined || made.isRepeatSafe === true;
@@ -198,6 +199,7 @@ export async function callOperation(
           hint: "Is this the address of a floe server?",
         });
       }
+      if (result.headers.etag !== undefined) made.onTag?.(result.headers.etag);
       const now = Date.parse(String(result.headers["floe-now"]));
       return { status: result.status, body: parsed, ...(Number.isNaN(now) ? {} : { now }) };
     }

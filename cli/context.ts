@@ -27,6 +27,10 @@ export type CommandCall = {
   /** This token, whatever the settings say. */
   token?: string;
   idempotencyKey?: string;
+  /** The tag that a reading answered: the change is refused where the thing has changed since. */
+  ifMatch?: string | undefined;
+  /** Gets the tag of what was read. */
+  onTag?(tag: string): void;
   /** What is sent says itself what was done before, so it may be sent again without a key. */
   isRepeatSafe?: boolean;
   /** Who calls asks again itself: one attempt, and what came of it is told at once. */

@@ -80,7 +80,7 @@ export function getFaultKind(status: number): FaultKind {
   if (status === 401) return "signed_out";
   if (status === 403) return "not_permitted";
   if (status === 404 || status === 410) return "not_found";
-  if (status === 409) return "conflict";
+  if (status === 409 || status === 412) return "conflict";
   if (status === 429) return "rate_limited";
   if (status === 408 || status >= 500) return "unreachable";
   return "error";

@@ -58,6 +58,7 @@ export const statusOf = {
   ExpiredCheckoutError: 410,
   ResourceUnavailable: 410,
   LengthRequired: 411,
+  PreconditionFailed: 412,
   RequestBodyTooLarge: 413,
   UnsupportedMediaType: 415,
   RequestValidationError: 422,

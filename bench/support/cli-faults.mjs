@@ -116,13 +116,7 @@ export const cliFaults = {
   editing: [
     ["write-over-others", item, "if (!now || !isSame(now.item, item)) throw", "if (!now) throw", ...editing],
     ["write-over-late-others", item, ", fingerprint: made.fingerprint", "", ...editing],
-    [
-      "write-over-record",
-      "cli/edit/record.ts",
-      "now.modified_at !== row.modified_at || !isSame",
-      "false && !isSame",
-      ...editing,
-    ],
+    ["write-over-record", "cli/edit/record.ts", "params, body, ifMatch };", "params, body };", ...editing],
     ["failed-editor-writes", draft, "if (code !== 0) {", "if (code === undefined) {", ...editing],
     ["lost-draft", draft, "if (!isTyped && !hasOther) {", "if (saved) {", ...editing],
     ["edit-of-others", item, "  checkPlace(text, kind, key);\n", "", ...editing],

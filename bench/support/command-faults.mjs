@@ -1,4 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the source
+const match = "server/platform/http/if-match.ts";
+const matching = ["tests/api/if-match.test.ts"];
+const editing = ["tests/cli/edit.test.ts"];
 const manual = ["tests/cli/man.test.ts"];
 const roff = "cli/man/roff.ts";
 
@@ -129,5 +132,38 @@ export const commandFaults = {
     ],
     ["role-empty", "cli/client.ts", "/^[a-z][a-z0-9_,-]*$/.test(role)", "true", ...asking],
     ["role-eats-own-flag", "cli/program.ts", "    leaveOwnFlags(root, called);\n", "", ...asking],
+  ],
+  "if-match": [
+    [
+      "match-late",
+      match,
+      "        await tx.execute(sql`set transaction isolation level repeatable read`);\n",
+      "",
+      ...matching,
+    ],
+    ["match-any", match, "one.trim() === tag ||", "one.trim() !== '' ||", ...matching],
+    ["match-nothing", match, "JSON.stringify([whole.modified_at ?? null, kept])", "JSON.stringify(names)", ...matching],
+    [
+      "match-not-asked",
+      "server/platform/http/mount.ts",
+      "tag !== undefined && !sent",
+      "tag !== undefined && sent",
+      ...matching,
+    ],
+    [
+      "match-not-sent",
+      "cli/client.ts",
+      'made.ifMatch !== undefined && { "if-match"',
+      'false && { "if-match"',
+      ...editing,
+    ],
+    [
+      "match-as-fault",
+      "cli/fault.ts",
+      "status === 409 || status === 412",
+      "status === 409",
+      "tests/cli/edit.test.ts",
+      "tests/cli/fault.test.ts",
+    ],
   ],
 };

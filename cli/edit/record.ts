@@ -5,7 +5,7 @@ import { findNearest } from "../../shared/nearest.ts";
 import { formatFlow } from "../catalog/show.ts";
 import { writeNewText } from "../catalog/write.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
-import { Fault } from "../fault.ts";
+import { Fault, isFault } from "../fault.ts";
 import type { GroupEntry, OperationEntry } from "../manifest.ts";
 import type { Change, Subject } from "./subject.ts";
 
@@ -49,9 +49,11 @@ function parseFields(text: string, names: readonly string[]): Fields {
 export async function openRecord(context: Context, entry: GroupEntry, id: string | undefined): Promise<Subject> {
   const [get, update] = [getOperation(entry, "get"), getOperation(entry, "update")];
   const params = { id: id ?? (await findCurrentOrganization(context)) };
-  const read = async (): Promise<Fields> =>
-    ((await context.call({ method: "GET", path: get.path, params })) ?? {}) as Fields;
-  const row = await read();
+  let ifMatch: string | undefined;
+  const onTag = (tag: string): void => {
+    ifMatch = tag;
+  };
+  const row = ((await context.call({ method: "GET", path: get.path, params, onTag })) ?? {}) as Fields;
   const names = (update.body ?? []).map(({ name }) => name).filter((name) => name in row);
   const pickFields = (from: Fields): Fields =>
     Object.fromEntries(names.filter((name) => !isEmpty(from[name])).map((name) => [name, from[name]]));
@@ -60,6 +62,12 @@ export async function openRecord(context: Context, entry: GroupEntry, id: string
   const label = [row.email, row.name, row.invoice_number, row.display_key, params.id].find(
     (one) => typeof one === "string",
   );
+  const rejectChanged = (error: unknown): never => {
+    if (!isFault(error) || error.parts.status !== 412) throw error;
+    throw new Fault("conflict", `this ${entry.noun} has changed meanwhile; nothing was written`, {
+      hint: "Edit it again to see it as it is.",
+    });
+  };
   const plan = async (text: string): Promise<Change | undefined> => {
     const after = parseFields(text, names);
     const changed = names.filter((name) => !isSame(before[name] ?? null, after[name] ?? null));
@@ -67,12 +75,9 @@ export async function openRecord(context: Context, entry: GroupEntry, id: string
     const body = Object.fromEntries(changed.map((name) => [name, after[name] ?? (name === "metadata" ? {} : null)]));
     const lines = changed.map((name) => `    ${name}: ${formatFlow(before[name])} → ${formatFlow(after[name])}\n`);
     const write = async (): Promise<void> => {
-      const now = await read();
-      if (now.modified_at !== row.modified_at || !isSame(pickFields(now), before))
-        throw new Fault("conflict", `this ${entry.noun} has changed meanwhile; nothing was written`, {
-          hint: "Edit it again to see it as it is.",
-        });
-      const answer = (await context.call({ method: update.method, path: update.path, params, body })) as Fields;
+      // The server holds the tag against the thing as it changes it: nobody can change it in between.
+      const made = { method: update.method, path: update.path, params, body, ifMatch };
+      const answer = (await context.call(made).catch(rejectChanged)) as Fields;
       // The API takes null for "not sent" where a field must have a value.
       const kept = changed.filter((name) => isEmpty(after[name]) && !isEmpty(answer[name]));
       if (kept.length > 0) context.say(`Not cleared, since it needs a value: ${kept.join(", ")}\n`);

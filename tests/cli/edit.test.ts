@@ -238,6 +238,24 @@ test("what floe.yaml does not hold is edited by the fields of its update", async
   expect([refused.code, shown.at(-1)]).toEqual([1, expect.stringContaining("#!   email: ")]);
 });
 
+test("a change of another person is not written over in the organization either, and none between reading and writing", async () => {
+  const path = { params: { id: seller.organization_id } };
+  const during = await run(["organization", "edit"], async (text) => {
+    await seller.client.organizations.update({ ...path, body: { email: "theirs@example.com" } });
+    return text.replace(/^name: .*$/m, "name: Mine");
+  });
+  expect([during.code, during.err]).toEqual([7, expect.stringContaining("changed meanwhile; nothing was written")]);
+  const edit = type((text) => text.replace(/^name: .*$/m, "name: Mine"));
+  const { ended, stdin, stderr } = begin(["edit", "organization"], { tty: true, env, edit });
+  await until(() => stderr.text.includes("[y/N]"));
+  await seller.client.organizations.update({ ...path, body: { email: "later@example.com" } });
+  stdin.write("y\r");
+  expect(await ended).toBe(7);
+  const { name, email } = await seller.client.organizations.get(path);
+  expect([name === "Mine", email]).toEqual([false, "later@example.com"]);
+  expect(readFileSync(findDraft(stderr.text), "utf8")).toContain("name: Mine");
+});
+
 test("the organization is edited without a name", async () => {
   const { code } = await run(["organization", "edit"], (text) => text.replace(/^name: .*$/m, "name: Renamed"));
   expect(code).toBe(0);

@@ -18,13 +18,14 @@ import { findHolder, pickOwner, tryAs } from "./candidates.ts";
 import { serializeError } from "./errors.ts";
 import { isForwarded, isFromInside } from "./from-here.ts";
 import { type AnswerOf, checkKey, elsewhere, type IdempotentAnswer, respondOnce } from "./idempotency.ts";
+import { changeAsRead, computeTag, findPair, type Pair } from "./if-match.ts";
 import { adapt, type ClientProfile, expectsBareLists } from "./profiles.ts";
 import { type Relay, Relayed, type SentRequest } from "./relayed.ts";
 import { readFaults } from "./validation-errors.ts";
 
 type Handler = (ctx: Ctx, input: never) => Promise<unknown>;
 type Provider = Record<string, Record<string, Handler>>;
-type Named = { resource: string; key: string; op: Operation };
+type Named = { resource: string; key: string; op: Operation; pair?: Pair | undefined; read?: Handler | undefined };
 /** Which of these organizations own the products, or the price, that a body names. */
 type FindOwners = (db: Database, organizations: readonly string[], body: object) => Promise<string[]>;
 
@@ -105,6 +106,7 @@ export function mountOperations(
   });
   for (const [name, operations] of Object.entries(contract)) {
     const resource = provider[name] ?? {};
+    const pair = findPair(operations);
     for (const [key, op] of Object.entries(operations)) {
       const handler = resource[key];
       if (!handler) throw new Error(`The provider has no ${name}.${key}.`);
@@ -122,7 +124,13 @@ export function mountOperations(
         handler: (request, reply) => {
           const runWork = () =>
             handleRequest(
-              { resource: name, key, op },
+              {
+                resource: name,
+                key,
+                op,
+                pair: key === "get" || key === "update" ? pair : undefined,
+                read: resource.get,
+              },
               handler,
               { findCustomer, findOwners, acquireSlot, deps, relay },
               request,
@@ -241,6 +249,7 @@ async function respondAs(
       const { status, json } = result;
       return status >= 400 || json === undefined ? { status, body: json } : { ...wrapAnswer(json), status };
     }
+    if (named.pair) reply.header("ETag", computeTag(named.pair, result));
     return wrapAnswer(op.response ? z.encode(op.response, result as never) : null);
   };
   const isBare = op.bare === true && expectsBareLists(request.client);
@@ -270,7 +279,12 @@ async function respondAs(
   }
   const key = request.headers["idempotency-key"];
   if (op.method !== "POST" || op.answersOnce || typeof key !== "string") {
-    const made = await runWork(ctx);
+    const { pair, read } = named;
+    const tag = request.headers["if-match"];
+    const isGuarded = pair && read && op === pair.update && tag !== undefined && !sent;
+    const made = isGuarded
+      ? await changeAsRead(ctx, tag, pair, (inner) => read(inner, input as never), runWork)
+      : await runWork(ctx);
     return send(reply, made.status, made.body);
   }
   const keyed = {

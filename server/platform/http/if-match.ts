@@ -1,0 +1,67 @@
+/** Changes that name what they were made from: `ETag` of what was read, and `If-Match` of what is changed (API-43). */
+import { createHash } from "node:crypto";
+import { sql } from "drizzle-orm";
+import { z } from "zod";
+import type { Operation } from "../../../shared/contract.ts";
+import { ApiError } from "../../../shared/errors.ts";
+import type { Ctx } from "../context.ts";
+import { joinTransaction, transact } from "../db/unit-of-work.ts";
+
+const attemptsMax = 3;
+
+/** What reads a thing, and what changes it by the same path. */
+export type Pair = { read: Operation; update: Operation };
+
+/** The operations of a resource that read and change one thing; undefined where it has not both. */
+export function findPair({ get, update }: Readonly<Record<string, Operation>>): Pair | undefined {
+  const isPair = get?.method === "GET" && update?.method === "PATCH" && get.path === update.path;
+  return isPair && get.response ? { read: get, update } : undefined;
+}
+
+/** A hash of what an update can change, and of when it was changed last; not of what happens to a thing by itself, such as its use. */
+export function computeTag({ read, update }: Pair, row: unknown): string {
+  const whole = z.encode(read.response as z.ZodType, row as never) as Record<string, unknown>;
+  const names = update.body instanceof z.ZodObject ? Object.keys(update.body.shape) : Object.keys(whole);
+  const kept = names.sort().map((name) => [name, whole[name] ?? null]);
+  const digest = createHash("sha256").update(JSON.stringify([whole.modified_at ?? null, kept]));
+  return `"${digest.digest("base64url")}"`;
+}
+
+const rejectChanged = () =>
+  new ApiError("PreconditionFailed", "This has changed since it was read. Read it again, and change it then.");
+
+/** Whether another transaction has changed what this one reads. */
+const isContested = (error: unknown): boolean =>
+  [error, error instanceof Error && error.cause].some(
+    (one) => typeof one === "object" && one !== null && "code" in one && one.code === "40001",
+  );
+
+/** Whether a header names this tag. `*` names any thing that there is. */
+const hasTag = (header: string, tag: string): boolean =>
+  header.split(",").some((one) => one.trim() === tag || one.trim() === "*");
+
+/**
+ * Change a thing only if it is as its caller has read it. Reading and changing see one state of the database, so what is committed
+ * in between makes this fail, and the thing is read again then: never is a change written over one that was not seen.
+ */
+export async function changeAsRead<T>(
+  ctx: Ctx,
+  header: string,
+  pair: Pair,
+  read: (ctx: Ctx) => Promise<unknown>,
+  work: (ctx: Ctx) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transact(ctx, async (tx) => {
+        await tx.execute(sql`set transaction isolation level repeatable read`);
+        const inner = joinTransaction(ctx, tx);
+        if (!hasTag(header, computeTag(pair, await read(inner)))) throw rejectChanged();
+        return work(inner);
+      });
+    } catch (error) {
+      if (!isContested(error)) throw error;
+      if (attempt >= attemptsMax) throw rejectChanged();
+    }
+  }
+}
