@@ -57,7 +57,7 @@ const shown: Shown[] = [
       const customer_email = `${"ada.lovelace.".repeat(4)}@example.com`;
       return `${pathOf(fake.checkout({ status: "succeeded", customer_email }).url)}/confirmation`;
     },
-    heading: "Thank you, it is yours",
+    heading: "Thank you for your purchase",
     act: () => page.getByText("DEMO-0042").waitFor(),
   },
   {

@@ -145,7 +145,7 @@ test("another plan is seen with its price before it is charged; a subscription i
     await page.waitForFunction(() => document.activeElement?.textContent === "Cancel subscription");
   }
   await opener.click();
-  await dialog.getByLabel(/Why do you leave/).selectOption("too_expensive");
+  await dialog.getByLabel(/Why are you canceling/).selectOption("too_expensive");
   await dialog.getByLabel(/Anything/).fill("Penguins are cheaper.");
   await picture("cancel");
   await dialog.getByRole("button", { name: "Cancel subscription" }).click();
@@ -288,7 +288,7 @@ test("a card is added by the keyboard and asked for by the bank, comes first, an
   await page.goto(link);
   await region("Cards").getByRole("button", { name: "Add a card" }).press("Enter");
   const dialog = page.getByRole("dialog", { name: "Add a card" });
-  await dialog.getByRole("button", { name: "Keep this card" }).click();
+  await dialog.getByRole("button", { name: "Save card" }).click();
   await dialog.getByText("Enter the card number.").waitFor();
   await dialog.getByLabel("Name on card").fill("Ada");
   await dialog.getByLabel("Card number").fill("4000 0000 0000 3220");
@@ -395,14 +395,14 @@ test("a license key, a file and a note are there to be taken; a place where a ke
   await client.licenseKeys.activate({ body: { key, organization_id, label: "Ada's desk" } });
   const made = await shop.accepted("POST", "/v1/customer-sessions/", { customer_id });
   await page.goto(String(made.customer_portal_url));
-  const mine = region("What is yours");
+  const mine = region("Your benefits");
   await mine.getByText(key).waitFor();
   await mine.getByText("kind", { exact: true }).waitFor();
-  await mine.getByText("In use in 1 of 3 places").waitFor();
+  await mine.getByText("Used on 1 of 3 devices").waitFor();
   expect(await seriousFaults(page)).toEqual([]);
   await picture("benefits");
   await mine.getByRole("button", { name: "Stop using it on Ada's desk" }).click();
-  await mine.getByText("In use in 0 of 3 places").waitFor();
+  await mine.getByText("Used on 0 of 3 devices").waitFor();
   // A key that has become known is replaced, once it was asked whether that is meant.
   await mine.getByRole("button", { name: /^Replace: \*{4}-/ }).press("Enter");
   const question = page.getByRole("dialog", { name: "Replace this key?" });
@@ -487,12 +487,12 @@ test("a member of a team sees what is theirs, and nothing of what the team pays"
   await floe.runJobs();
   await page.goto(await linkTo(floe, email, "/portal/claim"));
   await page.getByRole("button", { name: "Take the seat" }).click();
-  await region("What is yours").getByText("Ice news").waitFor();
-  expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["What is yours"]);
+  await region("Your benefits").getByText("Ice news").waitFor();
+  expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["Your benefits"]);
   // What is taken from them goes at once.
   const { seats } = await shop.accepted("GET", `/v1/customer-seats?subscription_id=${subscription_id}`);
   await shop.accepted("DELETE", `/v1/customer-seats/${(seats as { id: string }[])[0]?.id}`);
-  await region("What is yours").getByText("Ice news").waitFor({ state: "detached" });
+  await region("Your benefits").getByText("Ice news").waitFor({ state: "detached" });
 });
 
 test("an account is connected, seen with what it was given, and disconnected, by keyboard, on a telephone", async () => {
@@ -507,7 +507,7 @@ test("an account is connected, seen with what it was given, and disconnected, by
   await page.setViewportSize({ width: 320, height: 640 });
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto(link);
-  const benefits = region("What is yours");
+  const benefits = region("Your benefits");
   await benefits.getByText("Connect your Discord account to get this.").waitFor();
   expect(await seriousFaults(page)).toEqual([]);
   await picture("connect");

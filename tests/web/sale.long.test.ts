@@ -113,7 +113,7 @@ describe("a sale on the real server", () => {
     await page.goto(url);
     await fill(page, newBuyer());
     await page.getByRole("button", { name: "Pay $25.00" }).click();
-    const mine = page.getByRole("region", { name: "What is yours" });
+    const mine = page.getByRole("region", { name: "Your benefits" });
     await mine.getByText("slowly").waitFor();
     const [{ key } = { key: "" }] = (await client.licenseKeys.list({ query: {} })).items;
     await mine.getByText(key, { exact: true }).waitFor();
@@ -407,7 +407,7 @@ describe("a sale on the real server", () => {
     await page.getByLabel("Gültig bis").fill("12 / 40");
     await page.getByLabel("Prüfziffer").fill("123");
     await page.getByRole("button", { name: "Zahlungspflichtig bestellen" }).click();
-    await page.getByRole("heading", { name: "Danke" }).waitFor();
+    await page.getByRole("heading", { name: "Vielen Dank" }).waitFor();
     expect(await ordersOf(email)).toMatchObject([
       { subtotal_amount: 5600, discount_amount: 2800, total_amount: 2800, status: "paid" },
     ]);
@@ -488,7 +488,7 @@ describe("a sale in the overlay of a shop on another origin", () => {
     const frame = page.frameLocator("iframe");
     await fill(frame, newBuyer());
     await frame.getByRole("button", { name: "Pay $19.00" }).click();
-    await frame.getByRole("region", { name: "What is yours" }).getByText("Hello.").waitFor();
+    await frame.getByRole("region", { name: "Your benefits" }).getByText("Hello.").waitFor();
     expect(await frame.getByText("The lounge").count()).toBe(0);
     expect(await frame.getByRole("button", { name: "Connect Discord" }).count()).toBe(0);
     const opening = page.context().waitForEvent("page");

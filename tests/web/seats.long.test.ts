@@ -109,7 +109,7 @@ test.each([
   await floe.runJobs();
   await page.goto(await linkTo(floe, first, "/portal/claim"));
   await page.getByRole("button", { name: "Take the seat" }).click();
-  await page.getByRole("region", { name: "What is yours" }).getByText("Ice news").waitFor();
+  await page.getByRole("region", { name: "Your benefits" }).getByText("Ice news").waitFor();
 });
 
 test("an order that was paid back has no seats to assign", async () => {

@@ -160,7 +160,7 @@ describe("a wallet", () => {
     expect(await paymentsOf(checkout)).toEqual([]);
     await agree();
     await wallet().click();
-    await page.getByRole("heading", { name: "Danke" }).waitFor();
+    await page.getByRole("heading", { name: /Dank/ }).waitFor();
     expect(await paymentsOf(checkout)).toEqual(["succeeded"]);
     const [order] = (await seller.client.orders.list({ query: { checkout_id: [checkout] } as never })).items;
     expect(order).toMatchObject({

@@ -2,7 +2,7 @@ import type { ConfirmationMessages } from "../en/confirmation.ts";
 
 /** The page after a purchase, in German. */
 export const messages: ConfirmationMessages = {
-  thanks: "Danke, es gehört Ihnen",
+  thanks: "Vielen Dank für Ihren Kauf",
   thanks_trial: "Danke, Ihre Testphase hat begonnen",
   your_order: "Ihre Bestellung",
   thank_you: "Danke",

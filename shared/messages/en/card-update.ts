@@ -19,7 +19,7 @@ export const messages = {
   keep_title: "Leave another card",
   expires: (card: string, month: string) => `Your card ${card} expires at the end of ${month}.`,
   keep_how: "Nothing is charged now. From the next payment on, this card is charged in place of the one before.",
-  keep: "Keep this card",
+  keep: "Save card",
   keeping: "Your card is being checked",
   kept: "Your new card is kept",
   expired: ["This link has expired", "Open the one in the newest mail. Nothing was charged."],

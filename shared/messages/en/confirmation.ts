@@ -1,6 +1,6 @@
 /** The page after a purchase, in English. */
 export const messages = {
-  thanks: "Thank you, it is yours",
+  thanks: "Thank you for your purchase",
   thanks_trial: "Thank you, your trial has begun",
   your_order: "Your order",
   thank_you: "Thank you",

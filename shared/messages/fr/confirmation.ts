@@ -2,7 +2,7 @@ import type { ConfirmationMessages } from "../en/confirmation.ts";
 
 /** The page after a purchase, in French. */
 export const messages: ConfirmationMessages = {
-  thanks: "Merci, c’est à vous",
+  thanks: "Merci pour votre achat",
   thanks_trial: "Merci, votre essai a commencé",
   your_order: "Votre commande",
   thank_you: "Merci",
