@@ -151,6 +151,6 @@ test("README's first screen has the two pictures, which are small, and ways to s
   expect([checkout.toString("latin1", 8, 12), checkout.length < 60_000]).toEqual(["WEBP", true]);
   const blocks = [...first.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, body = ""]) => body.trim().split("\n"));
   const { version } = JSON.parse(readText("package.json")) as { version: string };
-  // tests/scenarios/launchers starts it by npm.
+  // tests/deploy/package runs the first one, and tests/scenarios/launchers the second.
   expect(blocks).toMatchObject([[`npx --yes --package=./floe-${version}.tgz floe try`], { length: 2 }]);
 });
