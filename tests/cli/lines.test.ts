@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { run } from "../../cli/program.ts";
+import { promptChoice } from "../../cli/ui/lines.ts";
 import { folder, manifest, type Place, place, type Received, standIn, until } from "./support.ts";
 
 // A question that nobody answers would wait for ever.
@@ -137,6 +138,14 @@ describe("a picker", () => {
       2,
       expect.stringMatching(/ {2}1 {2}Pro�\[95m�\]0;owned�� +no\n {2}2 {2}Line break +no\n/),
     ]);
+  });
+
+  test("shows as text what nobody has cleaned before", async () => {
+    const here = place({ tty: true });
+    const chosen = promptChoice(here.io, "Which\u001b[2J?", [{ value: "a", label: "Acme\u001b]0;owned\u0007" }]);
+    here.stdin.write("1\n");
+    expect(await chosen).toEqual({ value: "a" });
+    expect(here.stderr.text).toMatch(/^Which�\[2J\?\n {2}1 {2}Acme�\]0;owned�\nNumber/);
   });
 
   test("leaves at the end of the input, and at a signal, with nothing done", async () => {
