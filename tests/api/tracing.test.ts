@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { getPoolUse } from "../../server/platform/db/pool.ts";
 import { openGauges, registry } from "../../server/platform/telemetry/metrics.ts";
 import { openOtlp } from "../../server/platform/telemetry/otlp.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { readAttributes, startOtlpReceiver } from "../support/otlp-receiver.ts";
 
@@ -24,8 +25,8 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-function send({ share = 1, log = floe.deps.log, url = receiver.url } = {}) {
-  const otlp = openOtlp({ url, share, version: "1.2.3", instance: "host 7", role: "all", log });
+function send({ share = 1, log = floe.deps.log, url = receiver.url, exportEveryMs = 30_000 } = {}) {
+  const otlp = openOtlp({ url, share, exportEveryMs, version: "1.2.3", instance: "host 7", role: "all", log });
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= otlp.close());
   open.push(close);
@@ -127,8 +128,11 @@ test("a receiver that is away stops nothing, and is said once", async () => {
   const warned: unknown[] = [];
   const log = { ...floe.deps.log, warn: (...said: unknown[]) => void warned.push(said) };
   receiver.answer(400);
-  const close = send({ log });
+  const close = send({ log, exportEveryMs: 50 });
+  const before = receiver.headers.length;
   for (let at = 0; at < 3; at += 1) expect((await list()).status).toBe(200);
+  // It is asked again and again.
+  await eventually(async () => (receiver.headers.length > before + 3 ? true : undefined), "several refusals");
   const began = performance.now();
   await close();
   expect(performance.now() - began).toBeLessThan(5_000);
