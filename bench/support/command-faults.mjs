@@ -141,6 +141,13 @@ export const commandFaults = {
       "",
       ...matching,
     ],
+    [
+      "match-in-one-form",
+      "server/platform/http/mount.ts",
+      "computeTag(named.pair, result, op)",
+      "computeTag(named.pair, result)",
+      ...matching,
+    ],
     ["match-any", match, "one.trim() === tag ||", "one.trim() !== '' ||", ...matching],
     ["match-nothing", match, "JSON.stringify([whole.modified_at ?? null, kept])", "JSON.stringify(names)", ...matching],
     [

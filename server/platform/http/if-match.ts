@@ -18,9 +18,12 @@ export function findPair({ get, update }: Readonly<Record<string, Operation>>): 
   return isPair && get.response ? { read: get, update } : undefined;
 }
 
-/** A hash of what an update can change, and of when it was changed last; not of what happens to a thing by itself, such as its use. */
-export function computeTag({ read, update }: Pair, row: unknown): string {
-  const whole = z.encode(read.response as z.ZodType, row as never) as Record<string, unknown>;
+/**
+ * A hash of what an update can change, and of when it was changed last; not of what happens to a thing by itself, such as its use.
+ * The row is in the form of `answered`: what reads a thing may tell more of it than what changes it.
+ */
+export function computeTag({ read, update }: Pair, row: unknown, answered: Operation = read): string {
+  const whole = z.encode(answered.response as z.ZodType, row as never) as Record<string, unknown>;
   const names = update.body instanceof z.ZodObject ? Object.keys(update.body.shape) : Object.keys(whole);
   const kept = names.sort().map((name) => [name, whole[name] ?? null]);
   const digest = createHash("sha256").update(JSON.stringify([whole.modified_at ?? null, kept]));

@@ -249,7 +249,7 @@ async function respondAs(
       const { status, json } = result;
       return status >= 400 || json === undefined ? { status, body: json } : { ...wrapAnswer(json), status };
     }
-    if (named.pair) reply.header("ETag", computeTag(named.pair, result));
+    if (named.pair) reply.header("ETag", computeTag(named.pair, result, op));
     return wrapAnswer(op.response ? z.encode(op.response, result as never) : null);
   };
   const isBare = op.bare === true && expectsBareLists(request.client);
