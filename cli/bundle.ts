@@ -11,6 +11,7 @@ const apart: Record<string, string> = {
   "cli/commands/catalog.ts": "./cli-catalog.js",
   "cli/commands/tools.ts": "./cli-tools.js",
   "cli/ui/index.ts": "./cli-ui.js",
+  "cli/ui/lines.ts": "./cli-lines.js",
   "cli/filter.ts": "./cli-filter.js",
   "cli/mcp/command.ts": "./cli-mcp.js",
   "cli/agent/render.ts": "./cli-agent.js",
@@ -27,6 +28,7 @@ const parts: Record<string, string> = {
   agent: "cli/agent/render.ts",
   job: "cli/ci/key.ts",
   keychain: "cli/accounts/keychain.ts",
+  lines: "cli/ui/lines.ts",
 };
 
 const excludePackages = (root: string): Plugin => ({

@@ -1,5 +1,5 @@
 /** What a benefit is, in a sentence for buyers and sellers. */
-import { messages as english } from "./messages/en/checkout.ts";
+import { type BenefitMessages, messages as english } from "./messages/en/benefit.ts";
 
 /** What buyers are told of a benefit besides its description: how far a license key reaches, how many files there are. */
 export type BenefitTerms = {
@@ -15,7 +15,6 @@ type Limits = {
   files?: string[];
   archived?: Record<string, boolean>;
 };
-export type BenefitMessages = typeof english.benefit;
 
 /** The terms that the properties of a benefit say; null for other kinds than license keys and files. */
 export function readTerms(type: string, properties: object): BenefitTerms | null {
@@ -35,7 +34,7 @@ export function readTerms(type: string, properties: object): BenefitTerms | null
 /** A benefit in a sentence; undefined where its kind says no more than the seller's description. */
 export function describeBenefit(
   { type, terms }: { type: string; terms: BenefitTerms | null },
-  messages: BenefitMessages = english.benefit,
+  messages: BenefitMessages = english,
 ): string | undefined {
   if (type === "discord") return messages.discord;
   if (type === "github_repository") return messages.github;

@@ -17,7 +17,9 @@ const listSources = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => join(folder, name).replaceAll("\\", "/"))
     .filter((name) => /\.tsx?$/.test(name));
-const sources = [...listSources("web"), ...listSources("server")].map((name) => readFileSync(name, "utf8")).join("\n");
+const sources = [...listSources("web"), ...listSources("server"), "shared/benefit-text.ts"]
+  .map((name) => readFileSync(name, "utf8"))
+  .join("\n");
 
 const listMatches = (pattern: RegExp): string[] => [...sources.matchAll(pattern)].map(([, text = ""]) => text);
 /** Every name that a source reads from messages: `messages.a.b`, `{ a } = usePortalMessages()`, `.invoice.a`. */

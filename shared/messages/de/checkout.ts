@@ -1,5 +1,6 @@
 import type { Interval } from "../../calendar.ts";
 import type { CheckoutMessages } from "../en/checkout.ts";
+import { messages as benefit } from "./benefit.ts";
 
 const units: Record<Interval, [one: string, many: string]> = {
   day: ["Tag", "Tage"],
@@ -23,19 +24,7 @@ export const messages: CheckoutMessages = {
   and_from: (amount, every, date) => ` und ${amount} ${every} ab ${date}`,
   free_then: (date, amount, every) => `Kostenlos bis ${date}, danach ${amount} ${every}`,
   what_you_get: "Das erhalten Sie",
-  benefit: {
-    key: "Lizenzschlüssel",
-    devices: (count: number) => `Lizenzschlüssel für ${count === 1 ? "ein Gerät" : `${count} Geräte`}`,
-    lasts: {
-      day: (count: number) => `${count === 1 ? "einen Tag" : `${count} Tage`} gültig`,
-      month: (count: number) => `${count === 1 ? "einen Monat" : `${count} Monate`} gültig`,
-      year: (count: number) => `${count === 1 ? "ein Jahr" : `${count} Jahre`} gültig`,
-    },
-    uses: (count: number) => `${count === 1 ? "einmal" : `${count}-mal`} nutzbar`,
-    files: (count: number) => `${count === 1 ? "Eine Datei" : `${count} Dateien`} zum Herunterladen`,
-    discord: "Eine Rolle bei Discord",
-    github: "Zugang zu einem Repository bei GitHub",
-  },
+  benefit,
   span: (interval, count) => `${count} ${units[interval][count === 1 ? 0 : 1]}`,
   trial_then: (span, amount, every, date) => `${span} kostenlos, danach ${amount} ${every} ab ${date}`,
   plus_usage: "zuzüglich Nutzung",

@@ -1,4 +1,5 @@
 import type { Interval } from "../../calendar.ts";
+import { messages as benefit } from "./benefit.ts";
 
 const units: Record<Interval, string> = { day: "day", week: "week", month: "month", year: "year" };
 const formatPlural = (count: number, one: string, many: string): string => (count === 1 ? one : `${count} ${many}`);
@@ -19,19 +20,7 @@ export const messages = {
   and_from: (amount: string, every: string, date: string) => `, and ${amount} ${every} from ${date}`,
   free_then: (date: string, amount: string, every: string) => `Free until ${date}, then ${amount} ${every}`,
   what_you_get: "What you get",
-  benefit: {
-    key: "License key",
-    devices: (count: number) => `License key for ${count === 1 ? "one device" : `${count} devices`}`,
-    lasts: {
-      day: (count: number) => `valid for ${count === 1 ? "one day" : `${count} days`}`,
-      month: (count: number) => `valid for ${count === 1 ? "one month" : `${count} months`}`,
-      year: (count: number) => `valid for ${count === 1 ? "one year" : `${count} years`}`,
-    },
-    uses: (count: number) => `usable ${count === 1 ? "once" : `${count} times`}`,
-    files: (count: number) => `${count === 1 ? "One file" : `${count} files`} to download`,
-    discord: "A role on Discord",
-    github: "Access to a repository on GitHub",
-  },
+  benefit,
   span: (interval: Interval, count: number) => `${count} ${units[interval]}${count === 1 ? "" : "s"}`,
   trial_then: (span: string, amount: string, every: string, date: string) =>
     `${span} free, then ${amount} ${every} from ${date}`,

@@ -1,5 +1,6 @@
 import type { Interval } from "../../calendar.ts";
 import type { CheckoutMessages } from "../en/checkout.ts";
+import { messages as benefit } from "./benefit.ts";
 
 const units: Record<Interval, [one: string, many: string]> = {
   day: ["jour", "tous les {} jours"],
@@ -31,19 +32,7 @@ export const messages: CheckoutMessages = {
   and_from: (amount, every, date) => `, et ${amount} ${every} à partir du ${date}`,
   free_then: (date, amount, every) => `Gratuit jusqu’au ${date}, puis ${amount} ${every}`,
   what_you_get: "Ce que vous recevez",
-  benefit: {
-    key: "Clé d’activation",
-    devices: (count: number) => `Clé d’activation pour ${count === 1 ? "un appareil" : `${count} appareils`}`,
-    lasts: {
-      day: (count: number) => `valable ${count === 1 ? "un jour" : `${count} jours`}`,
-      month: (count: number) => `valable ${count === 1 ? "un mois" : `${count} mois`}`,
-      year: (count: number) => `valable ${count === 1 ? "un an" : `${count} ans`}`,
-    },
-    uses: (count: number) => `utilisable ${count === 1 ? "une fois" : `${count} fois`}`,
-    files: (count: number) => `${count === 1 ? "Un fichier" : `${count} fichiers`} à télécharger`,
-    discord: "Un rôle sur Discord",
-    github: "Accès à un dépôt sur GitHub",
-  },
+  benefit,
   span: (interval, count) => `${count} ${spans[interval][count === 1 ? 0 : 1]}`,
   trial_then: (span, amount, every, date) => `${span} d’essai gratuit, puis ${amount} ${every} à partir du ${date}`,
   plus_usage: "plus la consommation",
