@@ -9,6 +9,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+/** Of an answer of the API that is no longer, nothing can be left out. */
+const wordyBytes = 100;
 const folder = mkdtempSync(join(tmpdir(), "floe-tasks-"));
 const table = join(folder, "tasks.json");
 const args = ["node_modules/vitest/vitest.mjs", "run", "tests/cli/agent-tasks.long.test.ts", "--reporter=dot"];
@@ -29,4 +31,9 @@ console.log(
   `${rows.length} tasks: ${(sum("calls") / rows.length).toFixed(2)} calls each; ${sum("answer")} bytes of ${sum("raw")}, ` +
     `${(sum("answer") / sum("raw")).toFixed(3)} in all, median ${ratios[Math.floor(ratios.length / 2)].toFixed(3)}`,
 );
+const long = rows.filter(({ answer, raw }) => answer > raw / 6);
+for (const { task, answer, raw } of long)
+  console.log(
+    `Above a sixth: ${task} (${answer} of ${raw} bytes)${raw <= wordyBytes ? ", as the API answers no more than a word or two itself" : ""}`,
+  );
 process.exit(status ?? 1);

@@ -164,7 +164,7 @@ export const tasks: Task[] = [
   },
   {
     task: "How did its total come about?",
-    commands: ["floe orders explain ACME-0042 --json steps"],
+    commands: ["floe orders explain ACME-0042 --json steps.depth,steps.label,steps.amount,steps.because"],
     expect: /steps|\[/,
   },
   {
@@ -204,9 +204,9 @@ export const tasks: Task[] = [
   {
     task: "What would it cost Bob to change to Pro now?",
     commands: [
-      "floe subscriptions preview SUBSCRIPTION_ID --product-id Pro --proration-behavior invoice --json charge",
+      "floe subscriptions preview SUBSCRIPTION_ID --product-id Pro --proration-behavior invoice --json charge.due_amount,currency",
     ],
-    expect: /charge/,
+    expect: /"due_amount":1000\}.*usd/,
   },
   {
     task: "Change Bob to Pro, I agree",
@@ -242,7 +242,11 @@ export const tasks: Task[] = [
     check: "floe events list --name completion --jq length",
     expect: /^[2-9]$/m,
   },
-  { task: "How is this month?", commands: ["floe overview get --json figures"], expect: /figures/ },
+  {
+    task: "How is this month?",
+    commands: ["floe overview get --json currency,figures.month_revenue,figures.monthly_recurring_revenue"],
+    expect: /usd.*"month_revenue":\d/,
+  },
   { task: "What needs my attention?", commands: ["floe status --json status"], expect: /status/ },
   { task: "Where are my events sent?", commands: ["floe webhooks list --json url,enabled"], expect: /true/ },
   {

@@ -19,6 +19,7 @@ let env: Record<string, string>;
 let store: ExampleStore;
 /** Bytes of the answers that the server gave since the last look: what a program without floe would read. */
 let rawBytes = 0;
+const wordyBytes = 100;
 const rows: { task: string; calls: number; answer: number; raw: number }[] = [];
 
 /** Hands requests on to the server, and counts the bytes of what comes back. */
@@ -90,6 +91,9 @@ describe("tasks", () => {
     expect(tasks.length + refusals.length).toBe(60);
     const ratios = rows.map(({ answer, raw }) => answer / raw).toSorted((a, b) => a - b);
     expect(ratios[Math.floor(ratios.length / 2)]).toBeLessThanOrEqual(1 / 6);
+    // Where the API itself says no more than a word or two, nothing can be left out.
+    const long = rows.filter(({ answer, raw }) => raw > wordyBytes && answer > raw / 6);
+    expect(long).toEqual([]);
     const sum = (field: "answer" | "raw") => rows.reduce((total, row) => total + row[field], 0);
     expect(sum("answer")).toBeLessThanOrEqual(sum("raw") / 6);
   });
