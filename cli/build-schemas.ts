@@ -1,5 +1,6 @@
 /** A JSON Schema of what each command answers with --json, made from the contract by the build. */
 import { describeAnswer, type Schema } from "../shared/answer-schemas.ts";
+import { commandAnswers, describeCommandAnswer, getSchemaName } from "../shared/command-answers/index.ts";
 import type { Contract } from "../shared/contract.ts";
 import { schemasPath } from "../shared/schemas-path.ts";
 import { answered } from "./command-map.ts";
@@ -31,16 +32,21 @@ export function buildAnswerSchemas(contract: Contract, manifest: Manifest): Map<
     found: operations.find((one) => one.name === name),
   }));
   const schemas = new Map<string, Record<string, Schema>>();
+  const put = (path: string, name: string, schema: Schema): void => {
+    const [group = "", ...words] = path.split(" ");
+    const published = `${schemasPath}/${name}.json`;
+    schemas.set(group, {
+      ...schemas.get(group),
+      [words.join(" ")]: { title: `floe ${path} --json`, published, ...schema },
+    });
+  };
   for (const { path, found } of [...made, ...byHand]) {
     const schema = found && describeAnswer(found.op);
-    if (!schema) continue;
-    const [group = "", ...words] = path.split(" ");
-    const known = schemas.get(group) ?? {};
-    const published = `${schemasPath}/${found.name}.json`;
-    schemas.set(group, {
-      ...known,
-      [words.join(" ")]: { title: `floe ${path} --json`, published, ...pickRows(path, schema) },
-    });
+    if (schema) put(path, found.name, pickRows(path, schema));
+  }
+  for (const path of Object.keys(commandAnswers)) {
+    const schema = describeCommandAnswer(path);
+    if (schema) put(path, getSchemaName(path), schema);
   }
   return schemas;
 }

@@ -54,6 +54,40 @@ export const answered: Record<string, string> = {
   "sandbox diff": "sandbox.diffSnapshots",
 };
 
+const saysOnly = "It says on stderr that it is done, and answers nothing.";
+const byEditor = "An editor needs a terminal. What programs use in its place, `update --data -`, has a schema.";
+/** Commands without a schema of their own: those that answer no JSON, and those whose JSON is described elsewhere. */
+export const withoutSchema: Record<string, string> = {
+  ...Object.fromEntries(
+    [
+      ...["logout", "orgs use", "profiles use", "profiles pin", "profiles unpin", "profiles remove"],
+      ...["init", "pull", "validate", "import", "members remove", "members leave", "invitations cancel"],
+      ...["invitations accept", "invitations reject", "teams rename", "teams delete", "teams add", "teams remove"],
+      ...["roles delete", "sessions revoke", "audit prune", "api-keys revoke", "admin settle-restore"],
+      ...["admin replace-secret", "alias set", "alias delete"],
+    ].map((path) => [path, saysOnly]),
+  ),
+  edit: byEditor,
+  serve: "A server writes a log, and answers on the network.",
+  "audit export": "Each line is an entry or a seal. docs/operating.md describes the file.",
+  migrate: "The names of the migrations, a line each.",
+  notices: "A text; with --sbom the CycloneDX document, which has a schema of its own.",
+  mcp: "It speaks the Model Context Protocol, which has a schema of its own.",
+  schema: "It answers schemas, whose own schema is that of JSON Schema.",
+  "skills show": "A text.",
+  ...Object.fromEntries(["bash", "zsh", "fish", "powershell"].map((shell) => [`completion ${shell}`, "A script."])),
+  api: "It answers what the server answers to any request: see the schema of the operation.",
+  ...Object.fromEntries(
+    ["orders invoice", "orders receipt", "orders invoices", "refunds credit-note"].map((path) => [
+      path,
+      "It saves PDFs.",
+    ]),
+  ),
+};
+/** Why a command has no schema; undefined where it must have one. */
+export const explainMissingSchema = (path: string): string | undefined =>
+  withoutSchema[path] ?? (path.endsWith(" edit") ? byEditor : undefined);
+
 /** The operations that a command written by hand requests, as `resource.operation`. */
 export function listRequests(command: string): string[] {
   const own = Object.entries(handWritten).flatMap(([resource, operations]) =>

@@ -15,6 +15,8 @@ const marks = ["tests/api/test-marks.test.ts"];
 const device = ["tests/rules/device-flow.test.ts"];
 const examples = ["tests/cli/complete.long.test.ts"];
 const jobs = ["tests/cli/jobs.test.ts"];
+const schemas = ["tests/cli/schema.test.ts"];
+const people = ["tests/cli/people.test.ts"];
 const folders = ["tests/cli/folder-profile.test.ts"];
 
 // biome-ignore format: a table, one fault in a line
@@ -40,6 +42,12 @@ export const otherDecisionFaults = {
     ["operation-lost", "cli/command-map.ts", 'get: "logs get"', 'get: "logs list"', ...examples],
     ["download-untold", "cli/resource/download.ts", "    context.debug(`${method} ${server}${path} → ${status} in ${Date.now() - started} ms`);\n", "", ...examples],
     ["every-flag-asked", "cli/commands/jobs.ts", "const query = { status, kind, ", "const query = { status, kind, pager: true, ", ...jobs],
+  ],
+  "command-schemas": [
+    ["no-schema", "shared/command-answers/operator.ts", '  "jobs list": z.array(Job),\n', "", ...schemas],
+    ["takes-anything", "shared/command-answers/people.ts", "whoami: Identity,", "whoami: z.unknown(),", ...schemas],
+    ["field-renamed", "cli/commands/sessions.ts", "current: token === own", "is_current: token === own", ...people],
+    ["field-lost", "cli/commands/roles.ts", "built_in: true, permissions", "permissions", ...people],
   ],
   "seat-decisions": [
     ["below-nothing", "server/entitlements/seats/rules.ts", "Math.max(0, (seats ?? 0) - taken)", "(seats ?? 0) - taken", ...seats],

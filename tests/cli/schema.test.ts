@@ -2,10 +2,16 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildAnswerSchemas } from "../../cli/build-schemas.ts";
+import type { CommandDescription } from "../../cli/command-description.ts";
+import { explainMissingSchema, withoutSchema } from "../../cli/command-map.ts";
+import { buildCommandTree } from "../../cli/command-tree.ts";
 import { run } from "../../cli/program.ts";
 import { api } from "../../shared/api/index.ts";
 import { describeCatalog } from "../../shared/catalog/schema.ts";
+import { commandAnswers } from "../../shared/command-answers/index.ts";
+import type { Operation } from "../../shared/contract.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { closeSchema } from "./answers.ts";
 import { manifest, place } from "./support.ts";
 
 const schemas = buildAnswerSchemas(api, manifest);
@@ -69,6 +75,38 @@ test("a schema refuses what is no answer; each command of the contract that answ
   const count = [...schemas.values()].reduce((sum, group) => sum + Object.keys(group).length, 0);
   expect(count).toBeGreaterThan(110);
   expect(JSON.parse((await floe(["schema", "floe.yaml"])).out)).toEqual(describeCatalog());
+});
+
+test("every command has a schema, or a reason why it answers no JSON of its own", async () => {
+  const { commands } = await buildCommandTree(manifest);
+  const hasSchema = (path: string): boolean => {
+    const [group = "", ...words] = path.split(" ");
+    return schemas.get(group)?.[words.join(" ")] !== undefined;
+  };
+  const operations = Object.values(api).flatMap((resource) => Object.values<Operation>(resource));
+  /** What has no body, or is a file, has nothing to describe. */
+  const hasAnswer = ({ method, endpoint }: CommandDescription): boolean =>
+    !operations.some((op) => op.method === method && op.path === endpoint && (!op.response || op.file));
+  const missing = commands.filter(
+    (one) => !hasSchema(one.path) && explainMissingSchema(one.path) === undefined && hasAnswer(one),
+  );
+  expect(missing.map(({ path }) => path)).toEqual([]);
+  const paths = commands.map(({ path }) => path);
+  expect(Object.keys(withoutSchema).filter((path) => !paths.includes(path) || hasSchema(path))).toEqual([]);
+  expect(Object.keys(commandAnswers).filter((path) => !paths.includes(path))).toEqual([]);
+});
+
+test("no schema of an answer takes anything", () => {
+  const nonsense = [{ nonsense: 1 }, [{ nonsense: 1 }], "nonsense", 1, null, [1]];
+  const taken = [...schemas].flatMap(([group, answers]) =>
+    Object.entries(answers)
+      .filter(([, schema]) => {
+        const check = new Ajv2020({ strict: false, validateFormats: false }).compile(closeSchema(schema) as object);
+        return nonsense.some((one) => check(one));
+      })
+      .map(([name]) => `${group} ${name}`.trim()),
+  );
+  expect(taken).toEqual([]);
 });
 
 test("a command without a schema is refused with those that there are", async () => {

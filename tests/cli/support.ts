@@ -15,6 +15,7 @@ import { run } from "../../cli/program.ts";
 import { api } from "../../shared/api/index.ts";
 import type { Floe } from "../support/floe.ts";
 import { handling } from "../support/handling.ts";
+import { checkCommandAnswer } from "./answers.ts";
 
 export const manifest = buildManifest(api);
 
@@ -35,6 +36,9 @@ export type Received = {
 type Answer = { status?: number; json?: unknown; text?: string; headers?: Record<string, string> };
 type Answering = (request: Received, response: ServerResponse) => Answer | undefined | Promise<Answer | undefined>;
 
+/** How many requests of the API were answered as a test wants it: what commands pass on of them follows no schema. */
+let standInAnswers = 0;
+
 /** An HTTP server on this machine that remembers what it was asked. An answer of undefined is written by the test itself. */
 export async function standIn(answer: Answering) {
   const received: Received[] = [];
@@ -51,6 +55,7 @@ export async function standIn(answer: Answering) {
       text,
     };
     received.push(one);
+    if (/^\/(v1|api)\//.test(url.pathname)) standInAnswers += 1;
     const said = await answer(one, response);
     if (!said) return;
     const body = said.text ?? (said.json === undefined ? "" : JSON.stringify(said.json));
@@ -165,8 +170,10 @@ export function begin(argv: string[], where: Place = {}) {
 /** Run a command line to its end. */
 export async function floe(argv: string[], where: Place = {}, of: Manifest = manifest) {
   const here = place(where);
+  const before = standInAnswers;
   const code = await run(argv, here.io, of, "1.2.3");
   const { opened, leafed, io } = here;
+  if (standInAnswers === before) checkCommandAnswer(argv, here.stdout.text, manifest);
   return { code, out: here.stdout.text, err: here.stderr.text, opened, leafed, io };
 }
 

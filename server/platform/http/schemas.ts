@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { describeAnswer, describeFailure, type Schema } from "../../../shared/answer-schemas.ts";
 import { describeCatalog } from "../../../shared/catalog/schema.ts";
+import { commandAnswers, describeCommandAnswer, getSchemaName } from "../../../shared/command-answers/index.ts";
 import type { Contract } from "../../../shared/contract.ts";
 import { schemasPath, schemasVersion } from "../../../shared/schemas-path.ts";
 
@@ -13,10 +14,15 @@ function listSchemas(contract: Contract): Map<string, () => object> {
         : [],
     ),
   );
+  const byHand = Object.keys(commandAnswers).map((command): [string, () => object] => [
+    getSchemaName(command),
+    () => ({ title: `floe ${command} --json`, ...describeCommandAnswer(command) }),
+  ]);
   return new Map<string, () => object>([
     ["floe.yaml", describeCatalog],
     ["error", (): Schema => ({ title: "A failed command", ...describeFailure() })],
     ...answers,
+    ...byHand,
   ]);
 }
 
