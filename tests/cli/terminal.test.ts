@@ -522,7 +522,7 @@ test("things inside it are told by their names, and long texts wrapped", async (
       "                 word word word word",
       "items            Pro, i2",
       "customer         ada@example.com",
-      "billing address  country=US city=New York",
+      "billing address  New York, US",
       "id               p1",
       "",
     ].join("\n"),
