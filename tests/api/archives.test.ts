@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeArchive } from "../../server/operations/archive/export.ts";
 import { getSecretPlace, sealedColumns } from "../../server/operations/archive/kinds.ts";
@@ -6,6 +6,7 @@ import { deriveArchiveKey } from "../../server/operations/archive/signing.ts";
 import { verifyOrganization } from "../../server/operations/verify/service.ts";
 import type { Ctx } from "../../server/platform/context.ts";
 import { tryUnseal } from "../../server/platform/crypto/secrets.ts";
+import { events } from "../../server/platform/db/tables.ts";
 import {
   type Archive,
   activate,
@@ -262,6 +263,11 @@ describe("a restored organization", () => {
     const confirmed = await target.request("POST", `/v1/checkouts/client/${secret}/confirm`, { body: payment });
     expect(refusal(confirmed as never)).toMatch(/^403 .*cannot sell/);
     const before = await Promise.all(moneyTables.map((table) => countRows(target, table)));
+    // What the source has told already is told by nobody again, whatever endpoints there are later.
+    const { organization_id } = into;
+    const untold = and(eq(events.organization_id, organization_id), isNull(events.dispatched_at));
+    expect(await target.deps.db.$count(events, eq(events.organization_id, organization_id))).toBeGreaterThan(5);
+    expect(await target.deps.db.$count(events, untold)).toBe(0);
     target.clock.advance(3 * 24 * 60 * 60 * 1000);
     await target.runJobs();
     expect(await Promise.all(moneyTables.map((table) => countRows(target, table)))).toEqual(before);
