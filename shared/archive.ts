@@ -41,12 +41,11 @@ export const ArchiveHeader = z.strictObject({
 export type ArchiveHeader = z.output<typeof ArchiveHeader>;
 
 export const ArchivePart = z.strictObject({
-  index: z.int().min(0).max(100_000_000),
-  kind: name,
-  rows: z.int().min(1).max(partRowsMax),
-  /** Of the rows, each with the line break at its end. */
-  sha256,
-  signature,
+  index: z.int().min(0).max(100_000_000).describe("The place of the part in the archive, from 0."),
+  kind: name.describe("The table of the rows."),
+  rows: z.int().min(1).max(partRowsMax).describe("How many rows it has."),
+  sha256: sha256.describe("SHA-256 of the rows, each with the line break at its end, hex."),
+  signature: signature.describe("The signature of the server that wrote the archive, base64url."),
 });
 export type ArchivePart = z.output<typeof ArchivePart>;
 

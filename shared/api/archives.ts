@@ -73,7 +73,7 @@ export const archives = {
     errors: ["ArchiveRefused"],
     external: true,
     whileHeld: true,
-    audit: "archive.restore_begun",
+    audit: "archive.restoration_started",
   },
   restorePart: {
     method: "POST",

@@ -51,9 +51,10 @@ describe("every operation", () => {
     const known = (scope: Scope) => isScope(scope) || customerScopes.some((one) => one === scope);
     expect(operation.access.scopes.every(known)).toBe(true);
     expect(operation.summary).not.toBe("");
-    // A plan changes nothing, a document says what is there already, and an address of metrics shows what it is made by.
+    // A plan changes nothing, a document says what is there already, an address of metrics shows what it is made by, and an export
+    // takes its passphrase in a body.
     const reads =
-      /^\/v1\/(catalog\/(plan|rehearse)|metrics\/links)$|\/(invoice|credit-note|preview|invoice-exports\/)$/.test(
+      /^\/v1\/(catalog\/(plan|rehearse)|metrics\/links|archives\/export)$|\/(invoice|credit-note|preview|invoice-exports\/)$/.test(
         operation.path,
       );
     // Where to go to show an account is asked for as a page is, and noted.
