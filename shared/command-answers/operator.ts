@@ -192,7 +192,7 @@ const PolarStatus = z.object({
       secret: z.string(),
     })
     .nullable(),
-  events: z.array(z.object({ state: z.string(), count })),
+  events: z.array(z.object({ state: z.string(), count, duplicates: count })),
   waiting: z.object({ count, oldest_at: time.nullable() }),
   refused: z.array(z.object({ reason: z.string(), count, last_at: time })),
   mirror: z.record(z.string(), count),

@@ -96,6 +96,10 @@ const OwnRole = z.object({
   updated_at: time.nullish(),
 });
 
+const success = z.literal(true);
+const MadeRole = z.object({ success, role_data: OwnRole, statements: permissions });
+const ChangedRole = z.object({ success, role_data: OwnRole });
+
 const Session = z.object({
   id: z.string(),
   current: z.boolean(),
@@ -150,8 +154,16 @@ const MadeKey = Key.extend({ key: z.string() });
 const AuditEntry = z.object({
   id: z.string(),
   action: z.string(),
-  actor: z.record(z.string(), z.unknown()),
-  subject: z.record(z.string(), z.unknown()),
+  actor: z.object({
+    kind: z.string(),
+    user_id: z.string().nullable(),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    key_id: z.string().nullable(),
+    key_name: z.string().nullable(),
+    impersonated_by: z.string().nullable(),
+  }),
+  subject: z.object({ type: z.string(), id: z.string().nullable() }).nullable(),
   organization_id: z.string().nullable(),
   details: z.unknown(),
   ip_address: z.string().nullable(),
@@ -175,8 +187,8 @@ export const answersAboutPeople: Record<string, z.ZodType> = {
   "roles list": z.array(Role),
   "roles get": Role,
   "roles permissions": permissions,
-  "roles create": OwnRole,
-  "roles update": OwnRole,
+  "roles create": MadeRole,
+  "roles update": ChangedRole,
   "sessions list": z.array(Session),
   "audit list": z.array(AuditEntry),
   "api-keys list": z.array(Key),

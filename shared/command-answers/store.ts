@@ -32,6 +32,16 @@ const Receipt = z.object({
   missing: z.array(count).describe("Numbers of lines."),
   late: z.record(z.string(), count).describe("How many came late, by the start of the period that has them."),
 });
+/** What `floe events ingest --from-file` answers. */
+const SentFile = z.object({
+  sent: count,
+  inserted: count,
+  duplicates: count,
+  conflicts: count,
+  late: z.record(z.string(), count),
+  passed_over: count,
+  readable: count.optional(),
+});
 const Import = z.object({
   rows: count,
   created: count,
@@ -136,6 +146,7 @@ export const answersAboutStores: Record<string, z.ZodType> = {
   restore: api.archives.restorePart.response,
   "files upload": z.array(api.files.uploaded.response),
   "customers import": Import,
+  "events ingest": z.union([SentFile, api.events.ingest.response]),
   "products migrate": z.union([
     api.subscriptionMigrations.create.response,
     api.subscriptionMigrations.preview.response,

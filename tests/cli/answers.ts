@@ -43,6 +43,10 @@ function findAsked(argv: readonly string[]): string | undefined {
   return own === undefined ? undefined : `${group} ${own}`.trim();
 }
 
+/** Without a folder, it shows a page. */
+const isPage = (argv: readonly string[]): boolean =>
+  argv[0] === "man" && !argv.some((word) => word.startsWith("--dir"));
+
 function getValidator(command: string): ValidateFunction {
   const [group = "", ...words] = command.split(" ");
   const known = validators.get(command);
@@ -54,7 +58,7 @@ function getValidator(command: string): ValidateFunction {
 
 /** Throws where the JSON on stdout is not what the schema of the command says. */
 export function checkCommandAnswer(argv: readonly string[], out: string, manifest: Manifest): void {
-  if (out === "" || !argv.includes("--json")) return;
+  if (out === "" || !argv.includes("--json") || isPage(argv)) return;
   schemas ??= buildAnswerSchemas(api, manifest);
   const command = findAsked(argv);
   if (command === undefined) return;

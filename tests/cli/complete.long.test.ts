@@ -10,6 +10,7 @@ import { buildCommandTree } from "../../cli/command-tree.ts";
 import { editableGroups } from "../../cli/edit/kinds.ts";
 import { api } from "../../shared/api/index.ts";
 import { describeCatalog } from "../../shared/catalog/schema.ts";
+import { isAnsweredByLine } from "../../shared/command-answers/index.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { writeExampleArchive } from "../support/archives.ts";
 import { makeExamplePeople } from "../support/example-people.ts";
@@ -174,6 +175,8 @@ function findFault(line: string, { path }: CommandDescription, out: string): unk
   const [group = "", ...words] = path.split(" ");
   const schema = schemas.get(group)?.[words.join(" ")];
   if (!line.endsWith("--json") || !schema || otherAnswer.test(line)) return undefined;
+  // Of one event nothing is answered; a page is no JSON; `floe` holds each line against the schema by itself.
+  if (out === "" || path === "man" || isAnsweredByLine(path)) return undefined;
   const check = ajv.compile(schema);
   return check(JSON.parse(out)) ? undefined : check.errors;
 }

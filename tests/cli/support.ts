@@ -164,7 +164,12 @@ export function place({
 /** Start a command line, and watch what it writes while it runs. */
 export function begin(argv: string[], where: Place = {}) {
   const here = place(where);
-  return { ...here, ended: run(argv, here.io, manifest, "1.2.3") };
+  const before = standInAnswers;
+  const ended = run(argv, here.io, manifest, "1.2.3").then((code) => {
+    if (standInAnswers === before) checkCommandAnswer(argv, here.stdout.text, manifest);
+    return code;
+  });
+  return { ...here, ended };
 }
 
 /** Run a command line to its end. */
