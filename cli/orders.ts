@@ -63,9 +63,9 @@ export const moneyViews = {
     summary: "Payments that buyers' banks want back",
     noun: "dispute",
     columns: [
-      "order_id:order",
       "status:state",
       "amount:money",
+      "order_id:order",
       "reason",
       "evidence_due_by:date",
       "created_at:date",

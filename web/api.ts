@@ -1,18 +1,7 @@
 import type { Api } from "../shared/api/index.ts";
-import type { Operation, Output } from "../shared/contract.ts";
+import type { Output } from "../shared/contract.ts";
 import type { Fault } from "../shared/errors.ts";
-import {
-  type Answer,
-  type Body,
-  formatUrl,
-  type Route,
-  type RouteInput,
-  splitRoute,
-  type Wire,
-} from "../shared/request.ts";
-import { checkoutClient } from "../shared/routes.ts";
-import { streamPaths } from "../shared/stream-paths.ts";
-import { testProcessorPaths } from "../shared/test-processor-paths.ts";
+import type { Wire } from "../shared/request.ts";
 
 export type { Wire };
 
@@ -99,43 +88,3 @@ export async function requestApi<T>(
     clearTimeout(timer);
   }
 }
-
-type CallOptions = { token?: string; headers?: Record<string, string> };
-
-/** Call `routes.RESOURCE.OPERATION`, and return its answer or what went wrong. */
-export function callApi<O extends Operation>(
-  route: Route<O>,
-  input: RouteInput<O>,
-  { token, headers }: CallOptions = {},
-): Promise<Result<Answer<O>>> {
-  const { method, path } = splitRoute(route);
-  return requestApi(method, formatUrl(path, input), (input as { body?: unknown }).body, token, headers);
-}
-
-export type Card = { number: string; exp_month: number; exp_year: number; cvc: string };
-
-type CheckoutUpdate = Body<Api["checkoutClient"]["update"]>;
-type CheckoutConfirm = Body<Api["checkoutClient"]["confirm"]>;
-
-/** Everything the checkout page asks the server. */
-export const checkouts = {
-  get: (client_secret: string) => callApi(checkoutClient.get, { params: { client_secret } }),
-  update: (client_secret: string, body: CheckoutUpdate) =>
-    callApi(checkoutClient.update, { params: { client_secret }, body }),
-  confirm: (client_secret: string, body: CheckoutConfirm) =>
-    callApi(checkoutClient.confirm, { params: { client_secret }, body }),
-  order: (client_secret: string) => callApi(checkoutClient.order, { params: { client_secret } }),
-  /** Where a document of the order is; null while it is being printed. */
-  document: (client_secret: string, kind: "invoice" | "receipt") =>
-    kind === "invoice"
-      ? callApi(checkoutClient.invoice, { params: { client_secret } })
-      : callApi(checkoutClient.receipt, { params: { client_secret } }),
-  streamUrl: (client_secret: string): string => formatUrl(streamPaths.checkout, { params: { client_secret } }),
-  /** Hands the card to the processor, so that it never passes through the checkout. */
-  tokenizeTestCard: (card: Card, billing_name: string) =>
-    requestApi<{ id: string }>("POST", testProcessorPaths.tokens, { card, billing_name }),
-  authenticateTest: (client_secret: string, approved: boolean) =>
-    requestApi<unknown>("POST", formatUrl(testProcessorPaths.authenticate, { params: { client_secret } }), {
-      approved,
-    }),
-};

@@ -1,5 +1,6 @@
 import { findWebPage } from "../shared/destinations.ts";
-import { type Checkout, checkouts, type Failure } from "./api.ts";
+import type { Checkout, Failure } from "./api.ts";
+import { checkouts } from "./checkouts.ts";
 
 /** How long a page waits before it asks again, without a stream. */
 const awaitingDelayMs = 2000;

@@ -1,7 +1,8 @@
 import type { Api } from "../shared/api/index.ts";
 import type { Output } from "../shared/contract.ts";
 import { cardLinks as routes } from "../shared/routes.ts";
-import { callApi, type Wire } from "./api.ts";
+import type { Wire } from "./api.ts";
+import { callApi } from "./call-api.ts";
 
 /** What a link from a mail leads to: what of a subscription is unpaid. */
 export type CardLink = Wire<Output<Api["cardLinks"]["get"]>>;

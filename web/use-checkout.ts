@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { type Checkout, checkouts, type Failure, type Result } from "./api.ts";
+import type { Checkout, Failure, Result } from "./api.ts";
+import { checkouts } from "./checkouts.ts";
 import { given } from "./server-data.ts";
 
 /** The checkout as last seen, so that the page after it need not ask again before it can draw. */

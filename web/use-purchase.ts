@@ -1,6 +1,6 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { withdrawalConsentVersion } from "../shared/withdrawal.ts";
-import { type Checkout, checkouts, type Result } from "./api.ts";
+import type { Checkout, Result } from "./api.ts";
 import { readDigits, readExpiry } from "./card.ts";
 import {
   check,
@@ -11,6 +11,7 @@ import {
   type Values,
   writeAnswers,
 } from "./checkout-form.ts";
+import { checkouts } from "./checkouts.ts";
 import { notifyParent } from "./embed-messages.ts";
 import { awaitEnd, buildPortalHref, findSellerPage, storePurchaseSession } from "./follow-checkout.ts";
 import { type I18n, useI18n } from "./i18n/i18n.tsx";

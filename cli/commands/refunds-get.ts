@@ -4,6 +4,7 @@ import * as routes from "../../shared/routes.ts";
 import { isUuid } from "../../shared/uuid.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { addReading } from "../reading.ts";
 import { request } from "../request.ts";
 import { resolveId } from "../resource/names.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
@@ -19,7 +20,7 @@ export function addGet(group: Command, contextOf: (command: Command) => Context)
       "after",
       "\nExamples:\n  floe refunds get ACME-0042\n  floe refunds get REFUND_ID --json amount,status",
     );
-  command.action((named: string) => runGet(contextOf(command), named));
+  addReading(command, contextOf, runGet);
 }
 
 async function runGet(context: Context, named: string): Promise<void> {

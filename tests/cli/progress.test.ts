@@ -12,7 +12,7 @@ function begin(isTTY: boolean, say?: (count: number) => string) {
   const said: string[] = [];
   let ms = 0;
   vi.spyOn(performance, "now").mockImplementation(() => ms);
-  const context = { io: { stderr: { isTTY, columns: 80 } }, say: (text: string) => said.push(text) };
+  const context = { io: { env: {}, stderr: { isTTY, columns: 80 } }, say: (text: string) => said.push(text) };
   const bar = showProgress(context as unknown as Context, "big\u001b[2J.zip", 10 * mb, say);
   const add = (more: number, at: number): void => {
     ms = at;

@@ -2,7 +2,8 @@ import type { Api } from "../../shared/api/index.ts";
 import type { Operation, Output, Request } from "../../shared/contract.ts";
 import type { Route, RouteInput } from "../../shared/request.ts";
 import * as routes from "../../shared/routes.ts";
-import { callApi, type Failure, type Wire } from "../api.ts";
+import type { Failure, Wire } from "../api.ts";
+import { callApi } from "../call-api.ts";
 
 export type Overview = Wire<Output<Api["overview"]["get"]>>;
 export type Order = Wire<Output<Api["orders"]["get"]>>;

@@ -1,7 +1,8 @@
 import type { Api } from "../../shared/api/index.ts";
 import type { Output } from "../../shared/contract.ts";
 import { metrics } from "../../shared/routes.ts";
-import { callApi, type Wire } from "../api.ts";
+import type { Wire } from "../api.ts";
+import { callApi } from "../call-api.ts";
 import { buildOrganizationHeaders, readOrganization } from "../home/calls.ts";
 
 export type MetricsAboutState = Wire<Output<Api["metrics"]["about"]>>;

@@ -1,10 +1,11 @@
 import { type FormEvent, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import type { CardUpdateMessages } from "../../shared/messages/en/card-update.ts";
 import { computeAccent } from "../accent.ts";
-import { checkouts, type Failure } from "../api.ts";
+import type { Failure } from "../api.ts";
 import { findCardFaults, formatCard, readDigits, readExpiry } from "../card.ts";
 import { CardUpdateMessagesProvider, useCardUpdateMessages } from "../card-update/messages.tsx";
 import { describeFailure, type Faults, readFaults } from "../checkout-form.ts";
+import { checkouts } from "../checkouts.ts";
 import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
 import { Field } from "../parts/Field.tsx";

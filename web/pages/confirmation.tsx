@@ -1,6 +1,7 @@
 import { Suspense, useEffect, useRef, useState } from "react";
 import { findWebPage } from "../../shared/destinations.ts";
-import { type Checkout, type CheckoutOrder, checkouts } from "../api.ts";
+import type { Checkout, CheckoutOrder } from "../api.ts";
+import { checkouts } from "../checkouts.ts";
 import { ConfirmationMessagesProvider, useConfirmationMessages } from "../confirmation/messages.tsx";
 import { isEmbedded, notifyParent, postMessage } from "../embed-messages.ts";
 import { awaitEnd, buildPortalHref, findPurchaseSession, findSellerPage } from "../follow-checkout.ts";

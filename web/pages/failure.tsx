@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { FailureMessages } from "../../shared/messages/en/failure.ts";
-import { type Checkout, checkouts } from "../api.ts";
+import type { Checkout } from "../api.ts";
+import { checkouts } from "../checkouts.ts";
 import { language } from "../i18n/language.ts";
 import { Button } from "../parts/Button.tsx";
 import { Shell } from "../parts/Shell.tsx";

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
-import { checkouts, type Failure } from "../api.ts";
+import type { Failure } from "../api.ts";
 import { describeFailure } from "../checkout-form.ts";
+import { checkouts } from "../checkouts.ts";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
-import { type CheckoutOrder, checkouts, type Failure } from "../api.ts";
+import type { CheckoutOrder, Failure } from "../api.ts";
 import { describeFailure } from "../checkout-form.ts";
+import { checkouts } from "../checkouts.ts";
 import { useConfirmationMessages } from "../confirmation/messages.tsx";
 import { isEmbedded } from "../embed-messages.ts";
 import { useI18n } from "../i18n/i18n.tsx";

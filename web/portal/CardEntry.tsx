@@ -1,7 +1,7 @@
 import { type RefObject, Suspense, useImperativeHandle, useRef, useState } from "react";
-import { checkouts } from "../api.ts";
 import { findCardFaults, readDigits, readExpiry } from "../card.ts";
 import { type Faults, readFaults } from "../checkout-form.ts";
+import { checkouts } from "../checkouts.ts";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Field } from "../parts/Field.tsx";
 import { GhostLine } from "../parts/Ghost.tsx";

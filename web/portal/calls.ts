@@ -3,7 +3,8 @@ import type { Platform } from "../../shared/api/portal-accounts.ts";
 import type { Operation, Output, Request } from "../../shared/contract.ts";
 import type { Body, Route, RouteInput } from "../../shared/request.ts";
 import * as routes from "../../shared/routes.ts";
-import { callApi, type Failure, type Result, type Wire } from "../api.ts";
+import type { Failure, Result, Wire } from "../api.ts";
+import { callApi } from "../call-api.ts";
 
 type Answer<R extends keyof Api, O extends keyof Api[R]> = Api[R][O] extends Operation
   ? Wire<Output<Api[R][O]>>
