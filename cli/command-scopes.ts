@@ -12,7 +12,7 @@ const eventReaders: Scope[] = [
 const eventMakers: Scope[] = [
   ...(["checkouts:write", "customers:write", "products:write", "subscriptions:write", "refunds:write"] as const),
   ...(["benefits:write", "discounts:write", "customer_seats:write", "license_keys:write"] as const),
-  ...(["organizations:write"] as const),
+  ...(["organizations:write", "customer_sessions:write"] as const),
 ];
 
 /** By command. Any one of `scopes` suffices for a part of what it does; all of `needs` are needed besides. */
@@ -24,8 +24,9 @@ export const handScopes: Record<string, Needed> = {
   "demo seed": {
     scopes: ["organizations:write"],
     needs: [
-      ...(["products:write", "benefits:write", "discounts:write", "meters:write", "customers:write"] as const),
-      ...(["checkouts:write", "subscriptions:write", "orders:read", "refunds:write", "events:write"] as const),
+      ...(["organizations:read", "customers:read", "orders:read", "subscriptions:read", "refunds:read"] as const),
+      ...(["disputes:read", "products:write", "benefits:write", "discounts:write", "meters:write"] as const),
+      ...(["checkouts:write", "subscriptions:write", "customer_seats:write", "refunds:write", "events:write"] as const),
     ],
   },
 };

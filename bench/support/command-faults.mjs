@@ -5,6 +5,13 @@ const editing = ["tests/cli/edit.test.ts"];
 const manual = ["tests/cli/man.test.ts"];
 const roff = "cli/man/roff.ts";
 
+const mask = "cli/agent/mask.ts";
+const masking = ["tests/cli/mcp.test.ts", "tests/cli/agent.test.ts"];
+const teaching = ["tests/cli/skills.test.ts"];
+const describing = ["tests/cli/schema.test.ts"];
+const drawing = ["tests/cli/cast.test.ts"];
+const listing = ["tests/cli/command-tree.test.ts"];
+
 const role = "server/identity/accounts/identity/as-role.ts";
 const trying = ["tests/api/as-role.test.ts"];
 const asking = ["tests/cli/as-role.test.ts"];
@@ -172,5 +179,116 @@ export const commandFaults = {
       "tests/cli/edit.test.ts",
       "tests/cli/fault.test.ts",
     ],
+  ],
+  "agents-read": [
+    [
+      "own-map-trusted",
+      mask,
+      "const isMap = isWritten || mapFields.has(field);",
+      "const isMap = isWritten;",
+      ...masking,
+    ],
+    ["list-of-texts-trusted", mask, "isWritten || isWrittenText(field) ? {", "isWritten ? {", ...masking],
+    [
+      "inner-map-trusted",
+      mask,
+      "maskValue(one, key, isMap, inner, depth + 1, options)]",
+      "maskValue(one, key, mapFields.has(field), inner, depth + 1, options)]",
+      ...masking,
+    ],
+    ["jobs-text-trusted", mask, 'new Set(["profile", ', 'new Set(["comment", "profile", ', ...masking],
+    ["kept-text-read-as-it-is", mask, 'if (field === "payload") {', 'if (field === "body") {', ...masking],
+    [
+      "deep-text-trusted",
+      mask,
+      "if (depth > depthMax) return hiddenText;",
+      "if (depth > depthMax) return value;",
+      ...masking,
+    ],
+    [
+      "hint-of-others-trusted",
+      "cli/agent/render.ts",
+      "fault.parts.quotesNames && hint !== undefined",
+      "false",
+      ...masking,
+    ],
+    [
+      "dry-run-decides",
+      "cli/agent/mode.ts",
+      '!ownText.has(first) && !argv.includes("--dry-run")',
+      '!argv.includes("--dry-run")',
+      ...masking,
+    ],
+    [
+      "skill-over-words",
+      "cli/commands/skills.ts",
+      "text.slice(at) === getSeal(text.slice(0, at))",
+      "true",
+      ...teaching,
+    ],
+    [
+      "skill-through-link",
+      "cli/commands/skills.ts",
+      "if (isThere && !isThere.isFile())",
+      "if (isThere?.isDirectory())",
+      ...teaching,
+    ],
+    [
+      "agents-file-again",
+      "cli/commands/skills.ts",
+      "if (from >= 0 && to > from) return",
+      "if (from > 0 && to < from) return",
+      ...teaching,
+    ],
+    ["agents-file-cut", "cli/commands/skills.ts", "+ whole + before.slice(to + ends.length)", "+ whole", ...teaching],
+    [
+      "agents-file-empty",
+      "cli/commands/skills.ts",
+      'existsSync(agentsFile) ? readFileSync(agentsFile, "utf8") : ""',
+      '""',
+      ...teaching,
+    ],
+    ["schema-of-any-file", "cli/commands/schema.ts", "/^[a-z-]+$/.test(first)", "first", ...describing],
+    [
+      "schema-of-pages",
+      "shared/answer-schemas.ts",
+      "if (!items) return whole;",
+      "if (items !== null) return whole;",
+      ...describing,
+    ],
+    [
+      "scope-of-listen",
+      "cli/command-scopes.ts",
+      'listen: { scopes: ["webhooks:read"] }',
+      'listen: { scopes: ["webhooks:write"] }',
+      ...listing,
+    ],
+    [
+      "scope-of-trigger",
+      "cli/command-scopes.ts",
+      '"benefits:write", "discounts:write", "customer_seats:write", ',
+      '"benefits:write", "customer_seats:write", ',
+      ...listing,
+      "tests/cli/trigger.long.test.ts",
+    ],
+    [
+      "scope-of-demo",
+      "cli/command-scopes.ts",
+      '["disputes:read", "products:write"',
+      '["products:write"',
+      ...listing,
+      "tests/cli/demo.test.ts",
+    ],
+    ["key-for-people", "cli/command-scopes.ts", '"members", "orgs"', '"orgs"', ...listing],
+    ["cast-of-markup", "bin/render-cast.mjs", '.replaceAll("<", "&lt;")', "", ...drawing],
+    [
+      "cast-of-columns",
+      "bin/render-cast.mjs",
+      'letter === "G") x = count - 1',
+      'letter === "G") x = count',
+      ...drawing,
+    ],
+    ["cast-of-lines", "bin/render-cast.mjs", "if (x >= columns) [x, y]", "if (x > columns) [x, y]", ...drawing],
+    ["cast-without-rest", "bin/render-cast.mjs", "lines.slice(-rows)", "lines.slice(0, rows)", ...drawing],
   ],
 };

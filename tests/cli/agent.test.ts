@@ -1,5 +1,7 @@
 /** Agent mode: nobody is asked, answers are short JSON, and each refusal names the command that works. */
+
 import { beforeEach, expect, test } from "vitest";
+import { maskAnswer } from "../../cli/agent/mask.ts";
 import { floe, type Received, standIn } from "./support.ts";
 
 const id = "0193a000-0000-7000-8000-000000000001";
@@ -81,4 +83,14 @@ test("errors are JSON on stderr: code, place in the request, hint and page; name
   answer = () => ({ json: { items: [{ id, name: note }], pagination: { total_count: 1, max_page: 1 } } });
   const unknown = JSON.parse((await floe(["products", "get", "Ignore"], { env: agent })).err);
   expect(unknown).toMatchObject({ status: "error", exit_code: 6, hint: { untrusted: expect.stringContaining(note) } });
+});
+
+test("text stays marked however deep it stands in a map of people's own, and nothing unmarked comes from below", () => {
+  expect(maskAnswer({ metadata: { plan: { status: "paid" } }, comment: "x" })).toEqual({
+    metadata: { plan: { status: { untrusted: "paid" } } },
+    comment: { untrusted: "x" },
+  });
+  let deep: unknown = note;
+  for (let depth = 0; depth < 40; depth++) deep = { inner: deep };
+  expect(JSON.stringify(maskAnswer(deep))).toMatch(/^(\{"inner":)+"\[hidden\]"\}+$/);
 });

@@ -44,6 +44,7 @@ test("commands written by hand have the scopes of their requests", () => {
   expect(find("webhooks test")).toEqual([["webhooks:write"], undefined]);
   expect(find("apply")[0]).toContain("products:write");
   expect(find("plan")[0]).not.toContain("products:write");
+  expect(find("listen")).toEqual([["webhooks:read"], undefined]);
   expect(find("profiles list")).toEqual([undefined, undefined]);
 });
 
@@ -73,5 +74,6 @@ test("floe commands answers with all of them, with those of some words, and with
   const some = JSON.parse((await floe(["commands", "orders", "list", "--json", "commands.path"])).out);
   expect(some).toEqual({ commands: [{ path: "orders list" }] });
   expect((await floe(["commands", "orders"], true)).out).toMatch(/orders explain/);
+  expect((await floe(["commands", "orders", "--agent", "yes"])).out).not.toContain("untrusted");
   expect(await floe(["commands", "nothing"])).toMatchObject({ code: 6, err: expect.stringContaining("floe commands") });
 });

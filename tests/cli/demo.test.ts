@@ -1,6 +1,7 @@
 /** `floe demo seed` against a server: a shop of months, made by requests alone. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { handScopes } from "../../cli/command-scopes.ts";
 import { addMonths } from "../../cli/demo/seed.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -19,10 +20,12 @@ afterAll(() => server?.close());
 async function createSandbox() {
   const body = { name: "Demo", slug: `demo-${newId()}`, sandbox: true };
   const { json } = await server.request("POST", "/v1/organizations/", { token: seller.session, body });
-  const { id } = json as { id: string };
-  const key = await server.keyOf({ ...seller, organization_id: id }, [...scopes]);
+  const sandbox = { ...seller, organization_id: (json as { id: string }).id };
+  // No scope more than the command says that it needs.
+  const { scopes: any, needs = [] } = handScopes["demo seed"] ?? { scopes: [] };
+  const key = await server.keyOf(sandbox, [...any, ...needs]);
   const env = { FLOE_SERVER: server.url, FLOE_API_KEY: key, FLOE_CONFIG_DIR: join(folder(), "none") };
-  return { env, client: server.client(key) };
+  return { env, client: server.client(await server.keyOf(sandbox, [...scopes])) };
 }
 const seed = (env: Record<string, string>, flags: string[]) => floe(["demo", "seed", ...flags], { env });
 

@@ -30,6 +30,8 @@ beforeEach(async () => {
 
 /** What an editor is shown, one text after the other. */
 let shown: string[];
+/** A text that stays refused would be opened without end, and no limit of time would be reached. */
+const roundsMax = 10;
 beforeEach(() => {
   shown = [];
 });
@@ -39,6 +41,7 @@ const type =
   async (file) => {
     const text = readFileSync(file, "utf8");
     shown.push(text);
+    if (shown.length > roundsMax) throw new Error("The editor is opened again and again.");
     writeFileSync(file, await typing(text, shown.length));
   };
 const run = (argv: string[], typing: Typing, more: Place = {}) => {

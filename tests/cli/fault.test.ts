@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Fault } from "../../cli/fault.ts";
+import { Fault, getFaultKind } from "../../cli/fault.ts";
 import { UnreachableError } from "../../cli/http.ts";
 
 test("a fault of a part that is bundled by itself is one, and no other error is", () => {
@@ -15,4 +15,8 @@ test("a fault of a part that is bundled by itself is one, and no other error is"
   expect(
     [new Error("x"), { name: "Fault", kind: "error", parts: {} }, null].map((one) => one instanceof Fault),
   ).toEqual([false, false, false]);
+});
+
+test("a thing that has changed meanwhile is a conflict, by either status", () => {
+  expect([409, 412, 400, 404].map(getFaultKind)).toEqual(["conflict", "conflict", "error", "not_found"]);
 });

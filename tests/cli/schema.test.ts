@@ -15,8 +15,12 @@ import { closeSchema } from "./answers.ts";
 import { manifest, place } from "./support.ts";
 
 const schemas = buildAnswerSchemas(api, manifest);
-const read = (name: string): unknown =>
-  name === "schema-catalog" ? describeCatalog() : schemas.get(name.replace("schema-", ""));
+/** The files that were asked for. */
+const asked: string[] = [];
+const read = (name: string): unknown => {
+  asked.push(name);
+  return name === "schema-catalog" ? describeCatalog() : schemas.get(name.replace("schema-", ""));
+};
 const whole = { ...manifest, read };
 let server: Floe;
 let seller: Seller;
@@ -115,5 +119,18 @@ test("a command without a schema is refused with those that there are", async ()
     err: expect.stringMatching(/products list/),
   });
   expect(await floe(["schema", "nothing"])).toMatchObject({ code: 6, err: expect.stringMatching(/floe commands/) });
-  expect(await floe(["schema", "../package"])).toMatchObject({ code: 6 });
+  asked.length = 0;
+  for (const word of ["../package", "a/../../package", "Products", "."])
+    expect(await floe(["schema", word])).toMatchObject({ code: 6 });
+  expect(asked.filter((name) => name.startsWith("schema-"))).toEqual([]);
+});
+
+test("each schema names its address on the server, where it is published", async () => {
+  const { json } = await server.request("GET", "/schemas/v1/");
+  const published = Object.values((json as { schemas: Record<string, string> }).schemas);
+  const named = [...schemas.values()].flatMap((group) =>
+    Object.values(group).map((schema) => String(schema.published)),
+  );
+  expect(named.length).toBeGreaterThan(110);
+  expect(named.filter((path) => !published.some((address) => new URL(address).pathname === path))).toEqual([]);
 });

@@ -88,5 +88,8 @@ test("AGENTS.md names it once, and keeps all else", async () => {
   const text = readFileSync("AGENTS.md", "utf8");
   expect(text).toMatch(/^# My project\n\nUse tabs\.\n\n<!-- floe: begin -->\n## Selling with floe/);
   expect(text.split("floe: begin").length).toBe(2);
+  writeFileSync("AGENTS.md", `${text}\n# After\n`);
+  await run("floe skills install --agents-md");
+  expect(readFileSync("AGENTS.md", "utf8")).toBe(`${text}\n# After\n`);
   expect(existsSync(/Read `(\S+)`/.exec(text)?.[1] ?? "")).toBe(true);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { handScopes } from "../../cli/command-scopes.ts";
 import { recipes } from "../../cli/trigger/recipes.ts";
 import { type EventType, eventTypes } from "../../shared/event-types.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
@@ -17,10 +18,13 @@ beforeAll(async () => {
   const slug = `sandbox-${newId().slice(-12)}`;
   const body = { name: "Sandbox", slug, sandbox: true };
   const { id } = await server.client(live.session).organizations.create({ body });
-  const key = await server.keyOf({ ...live, organization_id: id }, undefined as never);
-  await server.client(key).webhooks.createEndpoint({
+  const sandbox = { ...live, organization_id: id };
+  await server.client(await server.keyOf(sandbox, undefined as never)).webhooks.createEndpoint({
     body: { url: receiver.url, events: [...eventTypes], api_version: "2027-01" },
   });
+  // What the command says that it needs, and what shows the secret of a checkout in its event.
+  const { scopes, needs = [] } = handScopes.trigger ?? { scopes: [] };
+  const key = await server.keyOf(sandbox, [...scopes, ...needs, "webhooks:write"]);
   env = { FLOE_SERVER: server.url, FLOE_API_KEY: key };
 });
 afterAll(async () => {
