@@ -49,7 +49,7 @@ test("no validator is shipped to the browser", async () => {
   expect(text).not.toMatch(/ZodError|invalid_union/);
 });
 
-test("each account page is shown with at most 82.7 kB of JavaScript, compressed, in at most 7 files", async () => {
+test("each account page is shown with at most 83.4 kB of JavaScript, compressed, in at most 7 files", async () => {
   const browser = await openChromium();
   const sizes: Record<string, number> = {};
   const pages = ["/sign-in", "/sign-up", "/account", "/account/sign-in", "/account/sessions", "/account/keys"];
@@ -72,6 +72,6 @@ test("each account page is shown with at most 82.7 kB of JavaScript, compressed,
   await closePages(browser);
   for (const [path, size] of Object.entries(sizes)) {
     expect(size, path).toBeGreaterThan(30_000);
-    expect(size, path).toBeLessThanOrEqual(82_700);
+    expect(size, path).toBeLessThanOrEqual(83_400);
   }
 });
