@@ -141,6 +141,14 @@ export const commandFaults = {
     ["role-eats-own-flag", "cli/program.ts", "    leaveOwnFlags(root, called);\n", "", ...asking],
   ],
   "if-match": [
+    ["match-outside", "server/platform/http/if-match.ts", " && !update.external;", ";", "tests/api/if-match.test.ts"],
+    [
+      "match-dropped",
+      "server/platform/http/if-match.ts",
+      "if (header === undefined) return;",
+      'if (header !== "") return;',
+      "tests/api/if-match.test.ts",
+    ],
     [
       "match-late",
       match,

@@ -112,6 +112,8 @@ export const checkoutClient = {
     params: byClientSecret,
     body: CheckoutUpdatePublic,
     response: CheckoutPublic,
+    // The tax may be asked of a service.
+    external: true,
     errors: [
       "NotOpenCheckout",
       "AlreadyActiveSubscriptionError",

@@ -270,5 +270,7 @@ export const checkouts = {
     body: CheckoutUpdate,
     response: Checkout,
     errors: ["NotOpenCheckout", "AlreadyActiveSubscriptionError", "ResourceNotFound", "CheckoutLocked"],
+    // The tax may be asked of a service.
+    external: true,
   },
 } as const satisfies Resource;

@@ -152,6 +152,30 @@ test("a thing of which less is answered when it is changed has the same tag then
   expect((await ask("PATCH", path, { limit_usage: 6 })).status).toBe(200);
 });
 
+test("a change that may ask the card processor or a tax service takes no If-Match, so that none is asked in a transaction", async () => {
+  const { client } = seller;
+  const prices = [{ amount_type: "fixed" as const, price_amount: 1900 }];
+  const product = await client.products.create({ body: { name: "Pro", recurring_interval: "month", prices } });
+  const checkout = { products: [product.id], customer_email: "subscriber@example.com" };
+  const { id, client_secret } = await client.checkouts.create({ body: checkout });
+  await floe.client().checkoutClient.confirm({ params: { client_secret }, body: payment });
+  const [subscription] = (await client.subscriptions.list({ query: { product_id: [product.id] } })).items;
+  const path = `/v1/subscriptions/${subscription?.id}`;
+  expect((await ask("GET", path)).tag).toBe("");
+  for (const [place, body] of [
+    [path, { cancel_at_period_end: true }],
+    [`/v1/checkouts/${id}`, { metadata: { a: "b" } }],
+  ] as const) {
+    const { status, json } = await ask("PATCH", place, body, { "if-match": "*" });
+    expect([status, json.detail]).toMatchObject([422, [{ loc: ["header", "if-match"] }]]);
+  }
+  expect((await ask("GET", path)).json.cancel_at_period_end).toBe(false);
+  const external = Object.entries<Record<string, Operation>>(api).filter(([, { update }]) => update?.external);
+  const names = ["subscriptions", "portalSubscriptions", "checkouts", "checkoutClient", "benefits"];
+  expect(external.map(([name]) => name)).toEqual(expect.arrayContaining(names));
+  expect(external.filter(([, operations]) => findPair(operations))).toEqual([]);
+});
+
 test("another seller's thing stays unknown, whatever the tag, and an audit entry is written once", async () => {
   const path = await makeCustomer();
   const other = await floe.seller("other");

@@ -12,10 +12,20 @@ const attemptsMax = 3;
 /** What reads a thing, and what changes it by the same path. */
 export type Pair = { read: Operation; update: Operation };
 
-/** The operations of a resource that read and change one thing; undefined where it has not both. */
+/**
+ * The operations of a resource that read and change one thing; undefined where it has not both, or the change asks an outside service,
+ * such as the card processor: reading and changing are one transaction, and no call may be made within one.
+ */
 export function findPair({ get, update }: Readonly<Record<string, Operation>>): Pair | undefined {
-  const isPair = get?.method === "GET" && update?.method === "PATCH" && get.path === update.path;
+  const isPair = get?.method === "GET" && update?.method === "PATCH" && get.path === update.path && !update.external;
   return isPair && get.response ? { read: get, update } : undefined;
+}
+
+/** Refuse `If-Match` of an operation that has no tags, instead of making a change that was to be made under a condition. */
+export function rejectCondition(header: string | undefined): void {
+  if (header === undefined) return;
+  const place = { loc: ["header", "if-match"], type: "value_error", input: header };
+  throw new ApiError("RequestValidationError", [{ ...place, msg: "This change takes no If-Match: leave it out." }]);
 }
 
 /**

@@ -18,7 +18,7 @@ import { findHolder, pickOwner, tryAs } from "./candidates.ts";
 import { serializeError } from "./errors.ts";
 import { isForwarded, isFromInside } from "./from-here.ts";
 import { type AnswerOf, checkKey, elsewhere, type IdempotentAnswer, respondOnce } from "./idempotency.ts";
-import { changeAsRead, computeTag, findPair, type Pair } from "./if-match.ts";
+import { changeAsRead, computeTag, findPair, type Pair, rejectCondition } from "./if-match.ts";
 import { adapt, type ClientProfile, expectsBareLists } from "./profiles.ts";
 import { type Relay, Relayed, type SentRequest } from "./relayed.ts";
 import { readFaults } from "./validation-errors.ts";
@@ -282,6 +282,7 @@ async function respondAs(
     const { pair, read } = named;
     const tag = request.headers["if-match"];
     const isGuarded = pair && read && op === pair.update && tag !== undefined && !sent;
+    if (!isGuarded && op.method !== "GET" && !sent) rejectCondition(tag);
     const made = isGuarded
       ? await changeAsRead(ctx, tag, pair, (inner) => read(inner, input as never), runWork)
       : await runWork(ctx);
