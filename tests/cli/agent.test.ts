@@ -2,6 +2,7 @@
 
 import { beforeEach, expect, test } from "vitest";
 import { maskAnswer } from "../../cli/agent/mask.ts";
+import { hasForeignText } from "../../cli/agent/mode.ts";
 import { floe, type Received, standIn } from "./support.ts";
 
 const id = "0193a000-0000-7000-8000-000000000001";
@@ -40,6 +41,13 @@ test("a program of jq and a dry run see and show what is there", async () => {
   const argv = ["products", "create", "--name", "Pro", "--price", "19.00usd", "--dry-run"];
   expect(JSON.parse((await floe(argv, { env: agent })).out)).toMatchObject({ body: { name: "Pro" } });
   expect((await floe(["webhooks", "list", "--agent", "maybe"], { env })).code).toBe(64);
+});
+
+test("what may hold text of other people: every answer but floe's own texts and dry runs", () => {
+  const texts = ["commands", "schema", "completion", "help", "notices", "skills", "alias"];
+  expect(texts.filter((first) => hasForeignText([first], [first]))).toEqual([]);
+  expect(hasForeignText(["orders", "list"], ["orders", "list"])).toBe(true);
+  expect(hasForeignText(["orders", "update", "--dry-run"], ["orders", "update"])).toBe(false);
 });
 
 test("what destroys needs a consent that is given by name: the answer is the same command with --yes", async () => {
