@@ -33,7 +33,9 @@ test("a file goes up in parts, in a pipe with lines on stderr and JSON on stdout
   const { code, out, err } = await floe(["files", "upload", book], { env });
   expect([code, err]).toEqual([
     0,
-    expect.stringMatching(/^(My book\.pdf: \d+ % of 17 MB\n)*My book\.pdf: 100 % of 17 MB\n$/),
+    expect.stringMatching(
+      /^(My book\.pdf: \d+ % of 17 MB(, [\d.]+ MB\/s, \d+ s left)?\n)*My book\.pdf: 100 % of 17 MB(, [\d.]+ MB\/s)?\n$/,
+    ),
   ]);
   const [file] = JSON.parse(out) as [Shown];
   expect(file).toMatchObject({
