@@ -81,6 +81,8 @@ function makeEnvironment(node: string, name: string): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(network),
     ...{ PATH: `${bin}:/usr/bin:/bin`, HOME: home, FLOE_NODE_DIR: join(folder, "newer-node"), NO_COLOR: "1" },
+    // What one Node has fetched is not fetched again by the next.
+    npm_config_cache: join(folder, "npm-cache"),
   };
 }
 
@@ -122,14 +124,18 @@ describe.runIf(obstacle === undefined).each([20, 22, 24])("with Node %i", (major
     running.delete(server);
   });
 
-  test("README's one command starts a store and sells from it, with nothing installed", async () => {
-    const readme = readFileSync("README.md", "utf8");
-    const command = /^npx (.*) --package=(\S+\.tgz) floe try$/m.exec(readme);
-    expect(command?.[2]).toBe(`./${tarball.slice(dirname(tarball).length + 1)}`);
-    const npx = ["exec", ...(command?.[1] ?? "").split(" "), `--package=${tarball}`, "--", "floe", "try", "--once"];
-    const { stdout, stderr } = await runNpm(node, npx, { cwd: env.HOME ?? folder, env });
-    expect(`${stdout}${stderr}`).toMatch(/webhook.*verified|verified.*webhook/i);
-  });
+  // The oldest Node has the most to do: it fetches a newer one.
+  test.runIf(major === 20)(
+    "README's one command starts a store and sells from it, with nothing installed",
+    async () => {
+      const readme = readFileSync("README.md", "utf8");
+      const command = /^npx (.*) --package=(\S+\.tgz) floe try$/m.exec(readme);
+      expect(command?.[2]).toBe(`./${tarball.slice(dirname(tarball).length + 1)}`);
+      const npx = ["exec", ...(command?.[1] ?? "").split(" "), `--package=${tarball}`, "--", "floe", "try", "--once"];
+      const { stdout, stderr } = await runNpm(node, npx, { cwd: env.HOME ?? folder, env });
+      expect(`${stdout}${stderr}`).toMatch(/webhook.*verified|verified.*webhook/i);
+    },
+  );
 });
 
 test("where this does not run, the machine says why", () => {
