@@ -109,7 +109,7 @@ async function openSeller(floe, name) {
   return { name, key, organization_id, book: book.id, monthly: monthly.id, license_key };
 }
 
-/** Sell subscriptions that fall due one after the other while the load runs; answers how many there are. */
+/** Sell subscriptions that fall due one after the other while the load runs; answers how many there are, and how many orders. */
 async function spreadRenewals(servers, sellers, count) {
   const left = Array.from({ length: count }, (_, at) => at);
   const sell = async () => {
@@ -120,11 +120,12 @@ async function spreadRenewals(servers, sellers, count) {
     }
   };
   await Promise.all(Array.from({ length: 8 }, sell));
+  const [{ orders }] = await db`select count(*)::int as orders from orders`;
   await db`update subscriptions set due_at = at, current_period_end = at
     from (select id, now() + random() * ${minutes}::float8 * interval '1 minute' as at from subscriptions) x where x.id = subscriptions.id`;
   await db`vacuum analyze`;
   const [{ total }] = await db`select count(*)::int as total from subscriptions`;
-  return total;
+  return { renewals: total, before: orders };
 }
 
 async function startServer() {
@@ -216,9 +217,12 @@ try {
   for (let at = 0; at < sellerCount; at += 1) sellers.push(await openSeller(floe, `mixed${at}`));
   await floe.close();
   servers.push(await startServer(), await startServer());
-  const renewals = await spreadRenewals(servers, sellers, Math.ceil(renewalsPerSecond * rate * minutes * 60));
+  const { renewals, before } = await spreadRenewals(
+    servers,
+    sellers,
+    Math.ceil(renewalsPerSecond * rate * minutes * 60),
+  );
   await db`create extension pg_stat_statements`;
-  const [{ orders: before }] = await db`select count(*)::int as orders from orders`;
   const load = openLoad(servers, sellers);
   const memory = servers.map(() => []);
   for (const ends = performance.now() + durationMs; performance.now() < ends; await sleep(2000))
