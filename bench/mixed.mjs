@@ -6,7 +6,6 @@
  *
  *   npm run build && node bench/mixed.mjs [--minutes 10] [--rate 1] [--sellers 5]     needs Linux and Node 24
  */
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { loadavg, tmpdir } from "node:os";
@@ -15,10 +14,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import postgresClient from "postgres";
 import { verifyBooks } from "../server/app/operator.ts";
-import { eventually } from "../tests/support/eventually.ts";
 import { start } from "../tests/support/floe.ts";
-import { freePort } from "../tests/support/free-port.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
+import { startServer } from "../tests/support/rolling-deploy.ts";
+import { ask } from "./support/sale.mjs";
 
 const { values: given } = parseArgs({
   options: {
@@ -48,8 +47,8 @@ const settings = {
   FLOE_WEBHOOK_ALLOW: "127.0.0.1",
 };
 
-/** A receiver of webhooks, which notes when each order was told of. */
-const told = new Map();
+/** A receiver of webhooks, which records when the webhook of each sale arrived. */
+const received = new Map();
 const receiver = createServer((request, response) => {
   let body = "";
   request.setEncoding("utf8").on("data", (part) => {
@@ -57,23 +56,12 @@ const receiver = createServer((request, response) => {
   });
   request.on("end", () => {
     const { data } = JSON.parse(body);
-    if (!told.has(data.checkout_id)) told.set(data.checkout_id, performance.now());
+    if (!received.has(data.checkout_id)) received.set(data.checkout_id, performance.now());
     response.end();
   });
 });
 await new Promise((done) => receiver.listen(0, "127.0.0.1", done));
 const hookUrl = `http://127.0.0.1:${receiver.address().port}/hooks`;
-
-async function ask(url, method, path, body, token) {
-  const headers = {
-    ...(body && { "content-type": "application/json" }),
-    ...(token && { authorization: `Bearer ${token}` }),
-  };
-  const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path.split("?")[0]}: ${answer.status} ${text.slice(0, 200)}`);
-  return text === "" ? undefined : JSON.parse(text);
-}
 
 const payment = { customer_billing_address: { country: "FR" }, confirmation_token_id: "pm_card_visa" };
 const confirm = (url, { client_secret }, customer_email) =>
@@ -128,22 +116,8 @@ async function spreadRenewals(servers, sellers, count) {
   return { renewals: total, before: orders };
 }
 
-async function startServer() {
-  const port = await freePort();
-  const child = spawn(process.execPath, [join(import.meta.dirname, "../tests/support/server-process.ts")], {
-    stdio: ["ignore", "ignore", "inherit"],
-    env: {
-      ...{ PATH: process.env.PATH, HOME: tmpdir(), ...settings, PORT: String(port), HOST: "127.0.0.1" },
-      ...{ DATABASE_URL: postgres.url, FLOE_SECRET: secret, FLOE_FILES_DIR: folder },
-    },
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await eventually(
-    async () => ((await fetch(`${url}/readyz`).catch(() => undefined))?.ok ? true : undefined),
-    "a server",
-  );
-  return { url, child };
-}
+const startNext = () =>
+  startServer({ ...settings, DATABASE_URL: postgres.url, FLOE_SECRET: secret, FLOE_FILES_DIR: folder });
 const readMegabytes = ({ child }) =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
 
@@ -216,7 +190,7 @@ try {
   const sellers = [];
   for (let at = 0; at < sellerCount; at += 1) sellers.push(await openSeller(floe, `mixed${at}`));
   await floe.close();
-  servers.push(await startServer(), await startServer());
+  servers.push(await startNext(), await startNext());
   const { renewals, before } = await spreadRenewals(
     servers,
     sellers,
@@ -244,7 +218,7 @@ try {
   console.log(`${minutes} minutes, ${servers.length} servers, ${sellerCount} sellers, load ${loadavg()[0].toFixed(1)}`);
   for (const [kind, list] of Object.entries(load.times))
     console.log(`      ${kind.padEnd(10)}${String(list.length).padStart(7)}  ${describe(list)}`);
-  const waits = [...load.sold].flatMap(([id, at]) => (told.has(id) ? [told.get(id) - at] : []));
+  const waits = [...load.sold].flatMap(([id, at]) => (received.has(id) ? [received.get(id) - at] : []));
   console.log(
     `      ${"webhook".padEnd(10)}${String(waits.length).padStart(7)}  ${describe(waits)}after the answer of the sale`,
   );
@@ -257,7 +231,7 @@ try {
   );
   judge(`${load.errors.length} errors ${[...new Set(load.errors)].slice(0, 3).join("; ")}`, load.errors.length === 0);
   judge(`${renewed} of ${renewals} subscriptions were renewed`, renewed === renewals);
-  judge(`${waits.length} of ${load.sold.size} sales were told of`, waits.length === load.sold.size);
+  judge(`${waits.length} of ${load.sold.size} sales had their webhook`, waits.length === load.sold.size);
   judge(`left after ${settledS} s: ${JSON.stringify(left)}`, !Object.values(left).some(Boolean));
   for (const list of memory) {
     const quarter = Math.ceil(list.length / 4);

@@ -13,6 +13,7 @@ const drawing = ["tests/cli/cast.test.ts"];
 const listing = ["tests/cli/command-tree.test.ts"];
 
 const role = "server/identity/accounts/identity/as-role.ts";
+const roles = "server/identity/accounts/identity/roles.ts";
 const trying = ["tests/api/as-role.test.ts"];
 const asking = ["tests/cli/as-role.test.ts"];
 
@@ -64,13 +65,13 @@ export const commandFaults = {
       "permissions,",
       ...trying,
     ],
-    ["role-of-others", role, ".filter((one) => one.organization_id === id)", "", ...trying],
+    ["role-of-others", roles, ".filter((one) => one.organizationId === id)", "", ...trying],
     ["role-in-one-of-two", role, " || (isNamed && !found.has(organization_id))", "", ...trying],
     [
       "role-unknown-passes",
       role,
-      "if (names.every((name) => isBuiltInRole(name) || roles.has(name))) found",
-      "found",
+      "unknown.length > 0 ? [] : [[id, permissions] as const]",
+      "unknown ? [[id, permissions] as const] : []",
       ...trying,
     ],
     [

@@ -1,5 +1,5 @@
 /** A request to a server; what it answers as JSON, and an error where it refuses. */
-async function ask(url, method, path, body, token) {
+export async function ask(url, method, path, body, token) {
   const answer = await fetch(`${url}${path}`, {
     method,
     headers: {

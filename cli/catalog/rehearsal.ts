@@ -1,11 +1,10 @@
 /** What a plan makes of the money of subscriptions, as people read it. */
 import type { Rehearsal } from "../../shared/api/catalog.ts";
 import { formatMoney } from "../../shared/money.ts";
+import { formatCount } from "../format-count.ts";
 import { wrap } from "../ui/table.ts";
 import { type Paint, removeControls } from "../ui/theme.ts";
 
-const formatCount = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
 const formatKept = (count: number): string => `${formatCount(count, "subscription")} ${count === 1 ? "keeps" : "keep"}`;
 
 /** `$10.00 → $12.00 a month (+$2.00)`. */

@@ -5,24 +5,30 @@ import { text as readText } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Command } from "commander";
-import type { ArchiveRestore } from "../../shared/api/archives.ts";
+import type { Api } from "../../shared/api/index.ts";
 import type { ArchiveEnd } from "../../shared/archive.ts";
-import { splitRoute } from "../../shared/request.ts";
+import { type Answer, splitRoute } from "../../shared/request.ts";
 import * as routes from "../../shared/routes.ts";
 import { ArchiveError, type ArchiveRecord, createArchiveReader, readArchiveFile } from "../archive/reader.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { formatCount } from "../format-count.ts";
+import { request } from "../request.ts";
 import { getParts } from "../resource/download.ts";
 import { saveWhole } from "../save.ts";
 import { showProgress } from "../ui/progress.ts";
+
+/** Each of these calls may be made again: a part is restored once. */
+const repeatSafe = { isRepeatSafe: true } as const;
+type ArchiveRestore = Answer<Api["archives"]["getRestore"]>;
 
 type ExportOptions = { out: string; passphraseFile?: string };
 type RestoreOptions = { passphraseFile?: string; activate?: boolean; chargeOverdue?: boolean; yes?: boolean };
 
 const passphraseHelp = "a file with the passphrase; - is the standard input (FLOE_ARCHIVE_PASSPHRASE)";
-/** The size is known at the end alone, so that a person is told how far it is now and then. */
-const toldEveryRows = 50_000;
+/** The size is known at the end alone, so progress is reported by rows. */
+const reportedEveryRows = 50_000;
 
 export function addExport(root: Command, contextOf: (command: Command) => Context): void {
   const command = root
@@ -80,9 +86,9 @@ async function exportArchive(context: Context, { out, passphraseFile }: ExportOp
       for (const record of reader.push(text)) {
         if (record.kind === "end") end = record.end;
         if (record.kind !== "part") continue;
-        const before = Math.floor(rows / toldEveryRows);
+        const before = Math.floor(rows / reportedEveryRows);
         rows += record.part.rows;
-        if (Math.floor(rows / toldEveryRows) > before) context.say(`${countOf(rows, "row")} so far\n`);
+        if (Math.floor(rows / reportedEveryRows) > before) context.say(`${formatCount(rows, "row")} so far\n`);
       }
       yield text;
     }
@@ -100,9 +106,9 @@ async function exportArchive(context: Context, { out, passphraseFile }: ExportOp
   }
   if (!end) throw new Fault("error", "the archive has no end");
   if (context.json) context.print(`${JSON.stringify({ file: out, ...end })}\n`);
-  else context.print(`Saved ${out}: ${countOf(end.rows, "row")}\n`);
+  else context.print(`Saved ${out}: ${formatCount(end.rows, "row")}\n`);
   if (end.files_left_out > 0)
-    context.say(`${countOf(end.files_left_out, "file")} of more than 5 MB are not in it: upload them again.\n`);
+    context.say(`${formatCount(end.files_left_out, "file")} of more than 5 MB are not in it: upload them again.\n`);
 }
 
 async function restoreArchive(context: Context, path: string, options: RestoreOptions): Promise<void> {
@@ -111,15 +117,20 @@ async function restoreArchive(context: Context, path: string, options: RestoreOp
   // All of it is read first: of a file that is damaged, nothing is restored.
   const whole = await checkArchive(path);
   const body = { ...whole, passphrase };
-  let state = await call(context, routes.archives.beginRestore, body);
-  const progress = showProgress(context, path, state.rows_total, (count) => countOf(count, "row"));
+  let state = await request(context, routes.archives.beginRestore, { body }, repeatSafe);
+  const progress = showProgress(context, path, state.rows_total, (count) => formatCount(count, "row"));
   progress.start("", state.rows);
   try {
     for await (const record of readRecords(path)) {
       if (record.kind !== "part" || state.status !== "restoring") continue;
       // The last part is sent again where the end of the restoration was lost.
       if (record.part.index < Math.min(state.next_part, state.parts - 1)) continue;
-      state = await call(context, routes.archives.restorePart, { ...record.part, text: record.text });
+      state = await request(
+        context,
+        routes.archives.restorePart,
+        { body: { ...record.part, text: record.text } },
+        repeatSafe,
+      );
       progress.add(record.part.rows);
     }
   } catch (error) {
@@ -133,21 +144,24 @@ async function restoreArchive(context: Context, path: string, options: RestoreOp
   else showState(context, state);
 }
 
+/** The question of `floe archives activate`, which does the same. */
+function findActivationQuestion(context: Context): string {
+  const question = context.manifest.group("archives")?.operations.find(({ name }) => name === "activate")?.confirm;
+  if (question === undefined) throw new Error("The activation of an archive has no question.");
+  return question;
+}
+
 async function activate(context: Context, { chargeOverdue = false, yes }: RestoreOptions): Promise<ArchiveRestore> {
-  await confirm(
-    context,
-    "Activate the organization? Make sure that the one it came from charges nobody any more.",
-    yes,
-  );
-  return call(context, routes.archives.activate, { charge_overdue: chargeOverdue });
+  await confirm(context, findActivationQuestion(context), yes);
+  return request(context, routes.archives.activate, { body: { charge_overdue: chargeOverdue } }, repeatSafe);
 }
 
 function showState(context: Context, state: ArchiveRestore): void {
-  context.print(`Restored ${countOf(state.rows, "row")}. The organization is ${state.status}.\n`);
+  context.print(`Restored ${formatCount(state.rows, "row")}. The organization is ${state.status}.\n`);
   if (state.files_left_out > 0)
-    context.say(`${countOf(state.files_left_out, "file")} are not in the archive: upload them again.\n`);
+    context.say(`${formatCount(state.files_left_out, "file")} are not in the archive: upload them again.\n`);
   if (state.overdue_subscriptions > 0)
-    context.say(`${countOf(state.overdue_subscriptions, "subscription")} fell due since the export.\n`);
+    context.say(`${formatCount(state.overdue_subscriptions, "subscription")} fell due since the export.\n`);
   if (state.status === "held") context.say("It sells and charges nothing until you run: `floe archives activate`\n");
 }
 
@@ -171,9 +185,6 @@ async function* readRecords(path: string): AsyncGenerator<ArchiveRecord> {
   }
 }
 
-const call = (context: Context, route: string, body: object) =>
-  context.call({ ...splitRoute(route as never), body, isRepeatSafe: true }) as Promise<ArchiveRestore>;
-
 function describeFault(error: unknown, path: string): unknown {
   if (error instanceof ArchiveError)
     return new Fault("error", `${path}, line ${error.line}: ${error.message}`, { name: "file_wrong" });
@@ -182,6 +193,3 @@ function describeFault(error: unknown, path: string): unknown {
     return new Fault("usage", `${path} cannot be read (${code})`);
   return error;
 }
-
-const countOf = (count: number, noun: string): string =>
-  `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;

@@ -7,6 +7,7 @@ import type { Context } from "../context.ts";
 import { CsvError, decodeText } from "../customers/csv.ts";
 import { customerColumns, listDifferences, type PlannedRow, planCustomers, type RowFault } from "../customers/rows.ts";
 import { Fault, isFault } from "../fault.ts";
+import { formatCount } from "../format-count.ts";
 import { showProgress } from "../ui/progress.ts";
 import { removeControls } from "../ui/theme.ts";
 
@@ -43,7 +44,7 @@ export function add(group: Command, contextOf: (command: Command) => Context): v
 async function importCustomers(context: Context, path: string, options: Options): Promise<void> {
   const { rows, faults } = await readPlan(path);
   if (faults.length > 0)
-    throw new Fault("error", `${path} has ${countOf(faults.length, "fault")}; nothing was sent`, {
+    throw new Fault("error", `${path} has ${formatCount(faults.length, "fault")}; nothing was sent`, {
       name: "file_wrong",
       faults: faults.map((one) => ({ flag: formatPlace(one), message: one.message })),
       text: formatFaults(faults),
@@ -81,7 +82,7 @@ async function sendRows(
   { update = false }: Options,
   report: Report,
 ): Promise<void> {
-  const progress = showProgress(context, path, rows.length, (count) => countOf(count, "row"));
+  const progress = showProgress(context, path, rows.length, (count) => formatCount(count, "row"));
   progress.start("");
   let next = 0;
   let failure: unknown;
@@ -174,8 +175,6 @@ function describeRejected(line: number, body: PlannedRow["body"], loc: (string |
   return { line, column, value: typeof value === "string" ? value : JSON.stringify(value), message };
 }
 
-const countOf = (count: number, noun: string): string =>
-  `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 const formatPlace = ({ line, column, value }: RowFault): string =>
   removeControls(
     `line ${line}${column && `, ${column}`}${value && value !== column ? ` "${value.slice(0, 60)}"` : ""}`,
@@ -189,7 +188,7 @@ function formatFaults(faults: readonly RowFault[]): string {
 
 function showReport(context: Context, report: Report, { dryRun }: Options): void {
   if (context.json) context.print(`${JSON.stringify(report)}\n`);
-  else if (dryRun) context.print(`The file is right: ${countOf(report.rows, "row")}. Nothing was sent.\n`);
+  else if (dryRun) context.print(`The file is right: ${formatCount(report.rows, "row")}. Nothing was sent.\n`);
   else printCounts(context, report);
 }
 
@@ -202,7 +201,7 @@ function printCounts(context: Context, report: Report): void {
     `${different.length} different`,
     `${rejected.length} rejected`,
   ];
-  context.print(`${countOf(report.rows, "row")}: ${counts.join(", ")}\n`);
+  context.print(`${formatCount(report.rows, "row")}: ${counts.join(", ")}\n`);
   const differing = different.map(({ line, email, fields }) => ({
     line,
     column: "email",

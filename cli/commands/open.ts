@@ -44,7 +44,7 @@ const kinds: Record<string, Kind> = {
       const query = { product_id: id, limit: 1, sorting: "created_at" as const };
       const [link] = (await request(context, routes.checkoutLinks.list, { query })).items;
       if (link) return link.url;
-      throw new Fault("not_found", "nobody can buy this product on a page yet", {
+      throw new Fault("not_found", "this product has no checkout link yet", {
         hint: `Make one: \`floe checkout-links create --products ${quote(named)}\``,
       });
     },
@@ -66,7 +66,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   command.action((page: string, name: string | undefined) => openPage(contextOf(command), page, name));
 }
 
-/** The address of the page of one thing; where nobody said which, a person picks it. */
+/** The address of the page of one thing. Without a name, the person picks the thing. */
 async function findPageOf(context: Context, kind: Kind, named: string | undefined): Promise<string> {
   const { resolveId } = await import("../resource/names.ts");
   const group = context.manifest.group(kind.group);

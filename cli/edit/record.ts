@@ -75,7 +75,7 @@ export async function openRecord(context: Context, entry: GroupEntry, id: string
     const body = Object.fromEntries(changed.map((name) => [name, after[name] ?? (name === "metadata" ? {} : null)]));
     const lines = changed.map((name) => `    ${name}: ${formatFlow(before[name])} → ${formatFlow(after[name])}\n`);
     const write = async (): Promise<void> => {
-      // The server holds the tag against the thing as it changes it: nobody can change it in between.
+      // The server compares the tag in the transaction that makes the change, so no change in between is lost.
       const made = { method: update.method, path: update.path, params, body, ifMatch };
       const answer = (await context.call(made).catch(rejectChanged)) as Fields;
       // The API takes null for "not sent" where a field must have a value.

@@ -110,6 +110,6 @@ export const archives = {
     errors: ["ArchiveRefused", "ResourceNotFound"],
     whileHeld: true,
     audit: "archive.activated",
-    confirm: "Activate the organization? Make sure that the one it came from charges nobody any more.",
+    confirm: "Activate the organization? Make sure that the one it came from no longer charges its customers.",
   },
 } as const satisfies Resource;

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { text } from "node:stream/consumers";
 import { sql } from "drizzle-orm";
 import { SMTPServer } from "smtp-server";
@@ -8,9 +7,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import type { Floe, Seller } from "../support/floe.ts";
 import { startMailServer } from "../support/mail-server.ts";
-import { spawnProgram } from "../support/programs.ts";
 import { awaitLock, startOnPostgres } from "../support/races.ts";
 import { sellOrder } from "../support/rows.ts";
+import { startWorker } from "../support/working-process.ts";
 
 /** The process that mails buyers is killed on a real PostgreSQL: no mail is lost, and one that was handed over may come twice. */
 
@@ -22,21 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => floe?.close());
 
-/** A worker in a process of its own, at work. */
-async function work(SMTP_URL: string) {
-  const databaseUrl = String(floe.deps.config.DATABASE_URL);
-  const child = await spawnProgram("working", [databaseUrl, tmpdir(), SMTP_URL]);
-  const gone = once(child, "exit");
-  await once(child.stdout, "data");
-  child.stdout.resume();
-  child.stdin.write("go\n");
-  return {
-    async kill() {
-      child.kill("SIGKILL");
-      expect(await gone).toEqual([null, "SIGKILL"]);
-    },
-  };
-}
+const databaseUrl = () => String(floe.deps.config.DATABASE_URL);
 const longAgo = sql`now() - interval '1 day'`;
 /** An order whose buyer is to be told now, by the clock of the worker, and no mail yet. */
 async function sellUntold(): Promise<void> {
@@ -61,15 +46,15 @@ test("killed while the mail of an order is written, it is written and sent once"
   const server = await startMailServer();
   await sellUntold();
   expect(await waiting()).toBe(1);
-  let first: Awaited<ReturnType<typeof work>> | undefined;
+  let first: Awaited<ReturnType<typeof startWorker>> | undefined;
   await floe.deps.db.transaction(async (tx) => {
     await tx.execute(sql`lock table mails in share row exclusive mode`);
-    first = await work(server.url);
+    first = await startWorker(databaseUrl(), server.url);
     await awaitLock(String(floe.deps.config.DATABASE_URL));
     await first.kill();
   });
   expect([await waiting(), await written(), server.received.length]).toEqual([1, 0, 0]);
-  const second = await work(server.url);
+  const second = await startWorker(databaseUrl(), server.url);
   await sentOnce();
   await second.kill();
   expect([await waiting(), await written(), server.received.length]).toEqual([0, 1, 1]);
@@ -95,13 +80,13 @@ test("killed between handing a mail over and noting it, it is sent again under t
   await once(server.server, "listening");
   const url = `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
   await sellUntold();
-  const first = await work(url);
+  const first = await startWorker(databaseUrl(), url);
   await eventually(async () => ids.length === 1 || undefined, "a mail to be handed over");
   await first.kill();
   expect([await waiting(), await written()]).toEqual([0, 1]);
   // By the time at which a sender that says nothing is given up.
   await floe.deps.db.execute(sql`update mails set next_attempt_at = ${longAgo} where next_attempt_at is not null`);
-  const second = await work(url);
+  const second = await startWorker(databaseUrl(), url);
   await sentOnce();
   await second.kill();
   expect(ids).toEqual([ids[0], ids[0]]);

@@ -1,11 +1,9 @@
-import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import type { Floe, Seller } from "../support/floe.ts";
-import { spawnProgram } from "../support/programs.ts";
 import { awaitLock, startOnPostgres } from "../support/races.ts";
+import { startWorker } from "../support/working-process.ts";
 
 /** A move of subscribers whose process is killed at each of its steps: another one goes on, and nothing is done twice (SUB-67). */
 
@@ -18,26 +16,11 @@ beforeAll(async () => {
 afterAll(() => floe?.close());
 
 const databaseUrl = () => String(floe.deps.config.DATABASE_URL);
-/** A worker in a process of its own. */
-async function work() {
-  const child = await spawnProgram("working", [databaseUrl(), tmpdir()]);
-  const gone = once(child, "exit");
-  await once(child.stdout, "data");
-  child.stdout.resume();
-  child.stdin.write("go\n");
-  return {
-    async kill() {
-      child.kill("SIGKILL");
-      expect(await gone).toEqual([null, "SIGKILL"]);
-    },
-  };
-}
-
 /** Kill a worker that waits for this table, which is locked until then. */
 async function killAt(table: string): Promise<void> {
   await floe.deps.db.transaction(async (tx) => {
     await tx.execute(sql`lock table ${sql.identifier(table)} in share row exclusive mode`);
-    const worker = await work();
+    const worker = await startWorker(databaseUrl());
     await awaitLock(databaseUrl());
     await worker.kill();
   });
@@ -87,7 +70,7 @@ test("killed as it finds, tells, schedules, renews and notes, it goes on, and ea
   expect(await letters()).toBe(0);
   await killAt("subscriptions");
   expect(await updates()).toBe(before);
-  const second = await work();
+  const second = await startWorker(databaseUrl());
   await eventually(
     async () => (await get()).scheduled === subscribersCount || undefined,
     "the changes to be scheduled",
@@ -104,7 +87,7 @@ test("killed as it finds, tells, schedules, renews and notes, it goes on, and ea
   await killAt("orders");
   await killAt("subscriptions");
   expect((await get()).applied).toBe(0);
-  const third = await work();
+  const third = await startWorker(databaseUrl());
   await eventually(
     async () =>
       (await countOf(sql`select count(*) as n from subscriptions where product_id = ${pro}`)) === subscribersCount ||
@@ -116,7 +99,7 @@ test("killed as it finds, tells, schedules, renews and notes, it goes on, and ea
     sql`update subscription_migration_items set due_at = now() - interval '1 minute' where finished_at is null`,
   );
   await killAt("subscription_migration_items");
-  const last = await work();
+  const last = await startWorker(databaseUrl());
   await eventually(async () => (await get()).status === "done" || undefined, "the end of the move");
   await last.kill();
   expect(await get()).toMatchObject({ applied: subscribersCount, skipped: 0, undone: 0 });

@@ -55,7 +55,8 @@ export type DeployReport = {
 type Opened = { id: string; client_secret: string };
 type ServerProcess = { url: string; child: ChildProcess; ended: Promise<number | null> };
 
-async function startServer(env: Record<string, string>): Promise<ServerProcess> {
+/** Start a server of the present sources on a free port, and wait until it is ready. */
+export async function startServer(env: Record<string, string>): Promise<ServerProcess> {
   const port = await freePort();
   const program = join(import.meta.dirname, "server-process.ts");
   const child = spawn(process.execPath, [program], {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { type KeyObject, randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { sql } from "drizzle-orm";
 import {
@@ -21,18 +21,15 @@ import { createId } from "../../platform/ids.ts";
 import { readVersion } from "../../platform/version.ts";
 import { type ArchiveKind, getSecretPlace, listKinds, sealedColumns } from "./kinds.ts";
 import { settingColumns } from "./settings.ts";
-import { deriveArchiveKey, getSigner, signText } from "./signing.ts";
+import { deriveArchiveKey, getSigner, hashText, signText } from "./signing.ts";
 import * as store from "./store.ts";
 
 type Write = (text: string) => Promise<void>;
 /** A file whose bytes follow the rows. */
 type ListedFile = { id: string; path: string; size: number };
 
-const hashText = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex");
-
 /** Writes the parts of an archive, each signed at its place. */
-function createWriter(write: Write, secret: string, archive_id: string) {
-  const { key } = getSigner(secret);
+function createWriter(write: Write, key: KeyObject, archive_id: string) {
   const sum = { parts: 0, rows: 0 };
   return {
     sum,
@@ -59,7 +56,8 @@ export async function writeArchive(ctx: Ctx, organization_id: string, passphrase
   const salt = randomBytes(16).toString("base64url");
   const archive_key = await deriveArchiveKey(passphrase, salt);
   const id = createId(clock.now());
-  const writer = createWriter(write, config.secret, id);
+  const signer = getSigner(config.secret);
+  const writer = createWriter(write, signer.key, id);
   const files: ListedFile[] = [];
   let header = "";
   await readAtOnce(db, config.FLOE_HEAVY_STATEMENT_SECONDS * 1000, async (tx) => {
@@ -67,13 +65,13 @@ export async function writeArchive(ctx: Ctx, organization_id: string, passphrase
     const seller = await findOrganization(tx, organization_id);
     if (!seller) throw new Error("The organization is gone.");
     const kinds = await listKinds(tx);
-    const told: ArchiveHeader = {
+    const described: ArchiveHeader = {
       floe_archive: archiveFormat,
       id,
       version: readVersion(),
       organization: { id: organization_id, slug: seller.slug, sandbox: seller.sandbox },
       taken_at: clock.now().toISOString(),
-      key: getSigner(config.secret).name,
+      key: signer.name,
       salt,
       check: seal(archive_key, "archive-value", "check", "floe"),
       kinds: [
@@ -81,7 +79,7 @@ export async function writeArchive(ctx: Ctx, organization_id: string, passphrase
         ...kinds.map(({ kind, columns, sealed }) => ({ kind, columns, sealed })),
       ],
     };
-    header = JSON.stringify(told);
+    header = JSON.stringify(described);
     await write(`${header}\n`);
     await writer.addPart(settingsKind, [await store.readSettings(tx, organization_id, settingColumns)]);
     for (const kind of kinds) await writeKind(ctx, tx, organization_id, kind, archive_key, writer);
@@ -105,11 +103,13 @@ async function writeKind(
     if (lines.length > 0) await writer.addPart(kind.kind, lines);
     [lines, length] = [[], 0];
   };
+  const columns = sealedColumns[kind.kind] ?? [];
   for await (const { line, secrets } of store.iterateRows(tx, organization_id, kind, partRowsMax)) {
-    const sealed = (sealedColumns[kind.kind] ?? []).map(({ column, purpose, findRow }, index) => {
+    const values = columns.length === 0 ? {} : (JSON.parse(line) as Record<string, unknown>);
+    const sealed = columns.map(({ column, purpose, findRow }, index) => {
       const stored = secrets[index] ?? null;
       if (stored === null) return `,${JSON.stringify(column)}:null`;
-      const row = findRow(JSON.parse(line) as Record<string, unknown>, organization_id);
+      const row = findRow(values, organization_id);
       // Of a deleted row it is empty; of one whose secret of the server is gone, it is lost here, too.
       const text = stored === "" ? null : tryUnseal(config.secrets, purpose, row, stored);
       const place = getSecretPlace(kind.kind, column, row);

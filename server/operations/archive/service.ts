@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { archives } from "../../../shared/api/archives.ts";
 import { ArchiveHeader, bytesKind, getSignedEnd, getSignedPart, settingsKind } from "../../../shared/archive.ts";
 import type { Input, Service } from "../../../shared/contract.ts";
@@ -18,14 +17,13 @@ import { applySettings, insertPart } from "./insert.ts";
 import { listKinds } from "./kinds.ts";
 import { findKindFault, readHeader, rejectArchive, serializeRestore } from "./rules.ts";
 import { settingColumns } from "./settings.ts";
-import { deriveArchiveKey, isTrustedSigner, verifyText } from "./signing.ts";
+import { deriveArchiveKey, hashText, isTrustedSigner, verifyText } from "./signing.ts";
 import { streamSpooled } from "./spool.ts";
 import * as store from "./store.ts";
 
 type Begin = Input<(typeof archives)["beginRestore"]>["body"];
 type Part = Input<(typeof archives)["restorePart"]>["body"];
 
-const hashText = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex");
 /** So many customers are erased again in one transaction. */
 const erasedAtOnce = 20;
 
@@ -104,7 +102,7 @@ async function serialize(ctx: Ctx, row: store.RestoreRow) {
   return serializeRestore(row, isHeld ? await store.countOverdue(ctx.db, row.organization_id, ctx.clock.now()) : 0);
 }
 
-/** Refuse an archive that nobody signed who is trusted here, or that is not what was signed. */
+/** Refuse an archive whose signer is not trusted here, or that is not what was signed. */
 async function checkSigned(ctx: Ctx, header: ArchiveHeader, { header: line, end }: Begin): Promise<void> {
   if (!isTrustedSigner(ctx.config, header.key))
     throw rejectArchive(

@@ -1,4 +1,13 @@
-import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, scrypt, sign, verify } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  hkdfSync,
+  type KeyObject,
+  scrypt,
+  sign,
+  verify,
+} from "node:crypto";
 import { promisify } from "node:util";
 import type { Config } from "../../platform/config.ts";
 
@@ -13,6 +22,9 @@ export function getSigner(secret: string): { key: KeyObject; name: string } {
   const name = String(createPublicKey(key).export({ format: "jwk" }).x);
   return { key, name };
 }
+
+/** SHA-256 of a text, hex: what is signed of parts, and of the first line. */
+export const hashText = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex");
 
 export const signText = (key: KeyObject, text: string): string =>
   sign(null, Buffer.from(text, "utf8"), key).toString("base64url");
@@ -38,7 +50,7 @@ export const isTrustedSigner = (
 
 const stretch = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
 
-/** The key that a passphrase makes with a salt. It takes a tenth of a second, so that nobody tries many. */
+/** The key that a passphrase makes with a salt. It takes a tenth of a second, so that many cannot be tried. */
 export const deriveArchiveKey = async (passphrase: string, salt: string): Promise<string> =>
   (
     await stretch(passphrase.normalize("NFKC"), Buffer.from(salt, "base64url"), 32, {

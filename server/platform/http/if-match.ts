@@ -6,6 +6,7 @@ import type { Operation } from "../../../shared/contract.ts";
 import { ApiError } from "../../../shared/errors.ts";
 import type { Ctx } from "../context.ts";
 import { joinTransaction, transact } from "../db/unit-of-work.ts";
+import { readSqlState } from "../loggable.ts";
 
 const attemptsMax = 3;
 
@@ -44,10 +45,7 @@ const rejectChanged = () =>
   new ApiError("PreconditionFailed", "This has changed since it was read. Read it again, and change it then.");
 
 /** Whether another transaction has changed what this one reads. */
-const isContested = (error: unknown): boolean =>
-  [error, error instanceof Error && error.cause].some(
-    (one) => typeof one === "object" && one !== null && "code" in one && one.code === "40001",
-  );
+const isContested = (error: unknown): boolean => readSqlState(error) === "40001";
 
 /** Whether a header names this tag. `*` names any thing that there is. */
 const hasTag = (header: string, tag: string): boolean =>

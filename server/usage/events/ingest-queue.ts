@@ -3,6 +3,7 @@ import { getUnit, transact } from "../../platform/db/unit-of-work.ts";
 import { waitForTick } from "../../platform/jobs/coalesce.ts";
 import { withConcurrencyLimit } from "../../platform/jobs/concurrency.ts";
 import { isIdle } from "../../platform/jobs/priority.ts";
+import { readSqlState } from "../../platform/loggable.ts";
 import { MeterResetConflictError } from "../meters/consumption.ts";
 import { type Batch, type Ingested, writeBatches } from "./ingest.ts";
 
@@ -90,10 +91,7 @@ function claimNext(waiting: Waiting[]): Waiting[] {
 const triesMax = 20;
 
 /** Whether others who count, and who bill what was counted, stood in the way, and this one was chosen to give way. */
-const isCrossed = (error: unknown): boolean =>
-  [error, error instanceof Error && error.cause].some(
-    (one) => typeof one === "object" && one !== null && "code" in one && (one.code === "40P01" || one.code === "40001"),
-  );
+const isCrossed = (error: unknown): boolean => ["40P01", "40001"].includes(readSqlState(error) ?? "");
 
 /** Do it again where a meter was reset meanwhile: the events are of the time after that; or where locks made a ring. */
 async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {

@@ -1,20 +1,17 @@
 /** Trying a role: a request that names one is made with what both the caller and the role may do, and never with more. */
 import type { IncomingHttpHeaders } from "node:http";
-import { and, inArray } from "drizzle-orm";
 import { asRoleHeader } from "../../../../shared/as-role.ts";
 import { invalid } from "../../../../shared/errors.ts";
 import {
-  getPermissions,
   getScopes,
   isBuiltInRole,
-  isFixedRole,
   limitPermissions,
   type Permissions,
   readRoles,
 } from "../../../../shared/permissions.ts";
-import type { Scope } from "../../../../shared/scopes.ts";
 import type { Database, Identity, Membership } from "../../../platform/context.ts";
-import { organizationRole } from "../tables.ts";
+import { filterScopes } from "./memberships.ts";
+import { findRolesOfEach } from "./roles.ts";
 
 const lengthMax = 255;
 const rolesMax = 10;
@@ -37,7 +34,7 @@ const rejectRole = (role: string) =>
     input: role.slice(0, lengthMax),
   });
 
-/** What roles permit in each of these organizations; an organization without one of them is left out. */
+/** What the role permits in each of these organizations; an organization that does not have it is left out. */
 async function findPermissions(
   db: Database,
   organizations: readonly string[],
@@ -45,34 +42,11 @@ async function findPermissions(
 ): Promise<Map<string, Permissions>> {
   const names = readRoles(role);
   if (names.length === 0 || names.length > rolesMax || role.length > lengthMax) throw rejectRole(role);
-  const named = names.filter((name) => !isFixedRole(name));
-  const own =
-    named.length === 0 || organizations.length === 0
-      ? []
-      : await db
-          .select({
-            organization_id: organizationRole.organizationId,
-            role: organizationRole.role,
-            permission: organizationRole.permission,
-          })
-          .from(organizationRole)
-          .where(
-            and(inArray(organizationRole.organizationId, [...organizations]), inArray(organizationRole.role, named)),
-          );
-  const found = new Map<string, Permissions>();
-  for (const id of organizations) {
-    const roles = new Map(
-      own
-        .filter((one) => one.organization_id === id)
-        .map((one) => [one.role, JSON.parse(one.permission) as Permissions]),
-    );
-    if (names.every((name) => isBuiltInRole(name) || roles.has(name))) found.set(id, getPermissions(role, roles));
-  }
-  return found;
+  const found = await findRolesOfEach(db, organizations, role);
+  return new Map(
+    [...found].flatMap(([id, { permissions, unknown }]) => (unknown.length > 0 ? [] : [[id, permissions] as const])),
+  );
 }
-
-const filterScopes = (held: ReadonlySet<Scope>, other: ReadonlySet<Scope>): Set<Scope> =>
-  new Set([...held].filter((scope) => other.has(scope)));
 
 /** A membership with what the role leaves of it; with nothing where its organization has no such role. */
 function limitMembership(membership: Membership, permissions: Permissions = {}): Membership {

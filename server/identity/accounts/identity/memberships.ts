@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { getPermissions, getScopes, type Permissions } from "../../../../shared/permissions.ts";
-import { expandScopes } from "../../../../shared/scopes.ts";
+import { expandScopes, type Scope } from "../../../../shared/scopes.ts";
 import type { Membership, SellerTerms } from "../../../platform/context.ts";
 import { organization } from "../../organizations/tables.ts";
 import { member, organizationRole } from "../tables.ts";
@@ -26,12 +26,16 @@ export const readMemberships = (stored: readonly Stored[]): Membership[] =>
     return { ...rest, role, permissions, scopes: getScopes(permissions) };
   });
 
+/** Of the scopes that are held, those that another set has, too. */
+export const filterScopes = (held: ReadonlySet<Scope>, other: ReadonlySet<string>): Set<Scope> =>
+  new Set([...held].filter((scope) => other.has(scope)));
+
 /** Memberships for a sign-in that is limited to scopes: none of what their roles give beside the API is left. */
 export function limitMemberships(all: readonly Membership[], given: Iterable<string>): Membership[] {
   const held = expandScopes(given);
   return all.map((one) => ({
     ...one,
     permissions: {},
-    scopes: new Set([...one.scopes].filter((scope) => held.has(scope))),
+    scopes: filterScopes(one.scopes, held),
   }));
 }

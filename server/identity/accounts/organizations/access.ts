@@ -1,38 +1,12 @@
 import { APIError, createAuthEndpoint, sessionMiddleware } from "better-auth/api";
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { z } from "zod";
 import { asRoleHeader } from "../../../../shared/as-role.ts";
-import {
-  getPermissions,
-  isBuiltInRole,
-  isFixedRole,
-  limitPermissions,
-  type Permissions,
-  readRoles,
-} from "../../../../shared/permissions.ts";
+import { limitPermissions, type Permissions } from "../../../../shared/permissions.ts";
 import type { Database } from "../../../platform/context.ts";
 import { findDenial } from "../identity/permissions-guard.ts";
-import { member, organizationRole, team, teamMember } from "../tables.ts";
-
-/** What roles permit in an organization, and which of them it does not have. */
-export async function findRoles(
-  db: Database,
-  organizationId: string,
-  role: string,
-): Promise<{ permissions: Permissions; unknown: string[] }> {
-  const named = readRoles(role).filter((name) => !isFixedRole(name));
-  const own =
-    named.length === 0
-      ? []
-      : await db
-          .select({ role: organizationRole.role, permission: organizationRole.permission })
-          .from(organizationRole)
-          .where(and(eq(organizationRole.organizationId, organizationId), inArray(organizationRole.role, named)));
-  return {
-    permissions: getPermissions(role, new Map(own.map((one) => [one.role, JSON.parse(one.permission) as Permissions]))),
-    unknown: named.filter((name) => !isBuiltInRole(name) && !own.some((one) => one.role === name)),
-  };
-}
+import { findRoles } from "../identity/roles.ts";
+import { member, team, teamMember } from "../tables.ts";
 
 /** A person's place in an organization and what it permits, as it is now. */
 export async function findMembership(db: Database, organizationId: string, userId: string) {

@@ -8,9 +8,10 @@ import { type AccountPath, findCall, matchPath, matchRule } from "../calls.ts";
 import { invalidBody } from "../http/error-mapping.ts";
 import { notAsRole } from "../http/tried-roles.ts";
 import { findDenial, listMissing } from "../identity/permissions-guard.ts";
+import { findRoles } from "../identity/roles.ts";
 import { leaveActiveOrganization } from "../people/deletion.ts";
 import { invitation, member, organizationRole, session, team } from "../tables.ts";
-import { findMembership, findRoles, limitToRole, readActive } from "./access.ts";
+import { findMembership, limitToRole, readActive } from "./access.ts";
 import { checkInvitation } from "./plugin.ts";
 
 type Context = Parameters<typeof getSessionFromCtx>[0];

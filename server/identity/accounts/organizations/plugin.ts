@@ -5,6 +5,7 @@ import { and, eq } from "drizzle-orm";
 import { organizationRoles, statements } from "../../../../shared/permissions.ts";
 import type { Deps } from "../../../platform/context.ts";
 import { listMissing, removePrototype } from "../identity/permissions-guard.ts";
+import { findRoles } from "../identity/roles.ts";
 import { writeInvitationMail } from "../mails.ts";
 import {
   deleteOrganization as deleteWithAll,
@@ -13,7 +14,7 @@ import {
 } from "../people/deletion.ts";
 import { session } from "../tables.ts";
 import { type AccountWork, wrapInTransaction } from "../work.ts";
-import { createOrganizationEndpoints, findMembership, findRoles } from "./access.ts";
+import { createOrganizationEndpoints, findMembership } from "./access.ts";
 import { membersMax, pendingInvitationsMax, rolesMax, teamsMax } from "./storage.ts";
 
 const invitationLifetimeSeconds = 48 * 60 * 60;
