@@ -85,13 +85,22 @@ export function createArchiveReader() {
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 
+async function isCompressed(path: string): Promise<boolean> {
+  const file = await open(path, "r");
+  try {
+    const { buffer } = await file.read(Buffer.alloc(gzipMagic.length), 0, gzipMagic.length, 0);
+    return buffer.equals(gzipMagic);
+  } finally {
+    // Also where it is a folder, which can be opened and not read.
+    await file.close();
+  }
+}
+
 /** The records of a file, compressed or not. */
 export async function* readArchiveFile(path: string): AsyncGenerator<ArchiveRecord> {
-  const file = await open(path, "r");
-  const { buffer: first } = await file.read(Buffer.alloc(2), 0, 2, 0);
-  await file.close();
+  const isGzip = await isCompressed(path);
   const source = createReadStream(path);
-  const stream: Readable = first.equals(gzipMagic) ? source.pipe(createGunzip()) : source;
+  const stream: Readable = isGzip ? source.pipe(createGunzip()) : source;
   source.on("error", (error) => stream.destroy(error));
   stream.setEncoding("utf8");
   const reader = createArchiveReader();
