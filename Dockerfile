@@ -5,7 +5,7 @@ WORKDIR /source
 # Packages are installed again only when these files change.
 COPY package.json package-lock.json .npmrc ./
 COPY bundled bundled
-COPY bin/setup.mjs bin/node24.mjs bin/set-hooks.mjs bin/
+COPY bin/setup.mjs bin/node24.mjs bin/run.mjs bin/set-hooks.mjs bin/
 RUN node bin/setup.mjs install
 COPY . .
 RUN node bin/build.mjs
@@ -21,7 +21,7 @@ FROM node:24-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends tini && rm -rf /var/lib/apt/lists/*
 COPY --from=packages /opt/floe /opt/floe
 COPY --from=build /source/dist /opt/floe/dist
-COPY bin/floe.js bin/node24.mjs bin/health.mjs bin/package.json /opt/floe/bin/
+COPY bin/floe.js bin/node24.mjs bin/run.mjs bin/health.mjs bin/package.json /opt/floe/bin/
 RUN ln -s /opt/floe/bin/floe.js /usr/local/bin/floe && install --directory --owner=node --group=node --mode=0700 /data
 # No VOLUME: hosts such as Railway refuse it, and a forgotten volume would lose the data without a word.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4455 FLOE_DATA_DIR=/data HOME=/data

@@ -1,6 +1,6 @@
 // What the build and the development loop have in common: how the server and its threads are bundled, and what lies beside them.
 import { cpSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Packages that are CommonJS ask for what a module does not have. */
@@ -17,6 +17,15 @@ const withStandardFonts = {
     })),
 };
 
+/** React comes twice, for developers and for use, and chooses when it starts: the half that is never used is a megabyte. */
+const withReactForUse = {
+  name: "with-react-for-use",
+  setup: (plugin) =>
+    plugin.onLoad({ filter: /node_modules.(react|react-dom|scheduler)\b.*\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replaceAll("process.env.NODE_ENV", '"production"'),
+    })),
+};
+
 const getNodeOptions = (outdir) => ({
   outdir,
   bundle: true,
@@ -26,6 +35,7 @@ const getNodeOptions = (outdir) => ({
   logLevel: "warning",
   metafile: true,
   banner,
+  plugins: [withReactForUse],
 });
 
 /** The options of esbuild for the server. */
@@ -49,15 +59,18 @@ export const getWorkerOptions = (root, outdir) => ({
   },
   external: ["@fontsource-variable/*", "harfbuzzjs"],
   minifyWhitespace: true,
-  plugins: [withStandardFonts],
+  plugins: [withReactForUse, withStandardFonts],
 });
+
+/** The server serves the texts alone: pictures and recordings would be dead weight. */
+const isServed = (path) => extname(path) === "" || /\.(md|txt)$/.test(path);
 
 /** Copy the files that the server reads beside its code: a color profile that pdfkit asks for, the documents, and the migrations without their snapshots. */
 export function copyServerFiles(root, outdir) {
   const pdfkit = dirname(fileURLToPath(import.meta.resolve("pdfkit")));
   cpSync(join(pdfkit, "data/sRGB_IEC61966_2_1.icc"), join(outdir, "data/sRGB_IEC61966_2_1.icc"));
   for (const name of ["llms.txt", "docs"])
-    cpSync(join(root, name), join(outdir, name), { recursive: true, filter: (path) => !path.endsWith(".svg") });
+    cpSync(join(root, name), join(outdir, name), { recursive: true, filter: isServed });
   cpSync(join(root, "server/migrations"), join(outdir, "migrations"), {
     recursive: true,
     filter: (path) => !path.endsWith("_snapshot.json"),

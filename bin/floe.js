@@ -9,6 +9,7 @@ else void runInNewerNode();
 async function runInNewerNode() {
   const { spawn } = require("node:child_process");
   const { findNode } = await import("./node24.mjs");
+  const { passSignals } = await import("./run.mjs");
   let node;
   try {
     node = findNode();
@@ -21,8 +22,8 @@ async function runInNewerNode() {
   const stdio = ["inherit", "inherit", "inherit", ...(isServer ? ["ipc"] : [])];
   const child = spawn(node, [__filename, ...process.argv.slice(2)], { stdio });
   // A terminal sends Ctrl-C to both. The server takes two for one; to other commands a second one means to stop at once.
-  process.on("SIGINT", () => isServer && child.kill("SIGINT"));
-  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  passSignals(child, isServer ? undefined : ["SIGTERM", "SIGHUP"]);
+  process.on("SIGINT", () => {});
   child.on("exit", (code, signal) => {
     if (signal === null) process.exit(code ?? 1);
     process.removeAllListeners(signal);

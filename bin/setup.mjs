@@ -3,9 +3,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findNode } from "./node24.mjs";
+import { findExitCode, passSignals, runNpm } from "./run.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [mode = "start", ...rest] = process.argv.slice(2);
@@ -30,17 +31,16 @@ const sources = [
 
 const kept = (file) => (existsSync(file) ? readFileSync(file, "utf8") : "");
 
-/** Run a program to its end; its output is shown only when it fails, unless `shown`. */
-function run(command, args, { shown = false } = {}) {
-  const done = spawnSync(command, args, {
-    cwd: root,
-    stdio: shown ? "inherit" : "pipe",
-    encoding: "utf8",
-    shell: process.platform === "win32",
-  });
+/** Go on if a program succeeded; else show what it said, and end as it did. */
+function expectSuccess(done) {
   if (done.status === 0) return;
-  if (!shown) say(`${done.stdout ?? ""}${done.stderr ?? ""}${done.error?.message ?? ""}`);
-  process.exit(done.status ?? 1);
+  say(`${done.stdout ?? ""}${done.stderr ?? ""}${done.error?.message ?? ""}`);
+  process.exit(findExitCode(done.status, done.signal));
+}
+
+/** Run a script to its end in a Node; its output is shown only when it fails, unless `shown`. No shell takes its path apart. */
+function run(program, args, { shown = false } = {}) {
+  expectSuccess(spawnSync(program, args, { cwd: root, stdio: shown ? "inherit" : "pipe", encoding: "utf8" }));
 }
 
 function install() {
@@ -51,7 +51,7 @@ function install() {
   if (kept(installStamp) === state) return;
   say("Installing packages (a minute or two the first time) …");
   // Not `npm ci`: it refuses the whole lock where a registry lacks an optional package of some other system.
-  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]);
+  expectSuccess(runNpm(["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: root }));
   writeFileSync(installStamp, state);
   say(`  installed after ${seconds()}`);
 }
@@ -87,8 +87,9 @@ try {
   process.exit(1);
 }
 // What the tools start by the name `node` is the same one.
-process.env.PATH = `${dirname(node)}${process.platform === "win32" ? ";" : ":"}${process.env.PATH ?? ""}`;
-const tool = (name) => join(root, "node_modules", ".bin", name);
+process.env.PATH = `${dirname(node)}${delimiter}${process.env.PATH ?? ""}`;
+/** The script of a tool: what npm puts into .bin is a batch file on Windows, which needs a shell. */
+const tool = (...path) => join(root, "node_modules", ...path);
 
 if (mode === "install") process.exit(0);
 if (mode !== "dev") build(node);
@@ -97,19 +98,19 @@ if (mode === "test" || mode === "test:long") {
   const isPart = rest.every((word) => word.startsWith("-"));
   if (isPart && mode === "test") {
     say("Checking types …");
-    run(tool("tsc"), ["--noEmit", "-p", "."], { shown: true });
+    run(node, [tool("typescript", "bin", "tsc"), "--noEmit", "-p", "."], { shown: true });
     say("Checking style …");
-    run(tool("biome"), ["check", "--error-on-warnings", "."], { shown: true });
+    run(node, [tool("@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."], { shown: true });
     say("Looking for dead code …");
-    run(tool("knip"), [], { shown: true });
+    run(node, [tool("knip", "bin", "knip.js")], { shown: true });
     // A change of structure can leave a planted fault without the text that it replaces.
-    run(process.execPath, ["bench/mutants.mjs", "--check"], { shown: true });
+    run(node, ["bench/mutants.mjs", "--check"], { shown: true });
     say(`  static checks passed after ${seconds()}`);
   }
   // The map of the tests names all of them.
   const isMapped = process.env.FLOE_TEST_MAP === "1";
   if (isPart && !isMapped) process.env.FLOE_TESTS = mode === "test" ? "short" : "long";
-  run(node, [join(root, "node_modules", "vitest", "vitest.mjs"), "run", ...rest], { shown: true });
+  run(node, [tool("vitest", "vitest.mjs"), "run", ...rest], { shown: true });
 } else if (mode === "test:of") {
   run(node, [join(root, "tests", "support", "test-of.ts"), ...rest], { shown: true });
 } else if (mode === "start" || mode === "dev") {
@@ -118,8 +119,8 @@ if (mode === "test" || mode === "test:long") {
   const stdio = ["inherit", "inherit", "inherit", "ipc"];
   const child = spawn(node, [join(root, "bin", file), ...words, ...rest], { cwd: root, stdio });
   // A terminal sends Ctrl-C to the server too, which takes the two for one; this process waits until the server has stopped.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));
+  passSignals(child);
+  child.on("exit", (code, signal) => process.exit(findExitCode(code, signal)));
 } else if (mode !== "build") {
   say(`setup: "${mode}" is not one of start, dev, test, test:long, test:of, build, install.`);
   process.exit(64);

