@@ -51,7 +51,7 @@ export const withoutScopes: Record<string, string> = {
     completion: noRequest,
     man: noRequest,
   },
-  ...{ alias: noRequest, notices: noRequest, skills: noRequest },
+  ...{ alias: noRequest, extension: noRequest, notices: noRequest, skills: noRequest },
   ...{
     serve: operator,
     try: operator,

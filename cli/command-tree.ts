@@ -28,6 +28,7 @@ const local = new Set([
   "help",
   "skills",
   "alias",
+  "extension",
   "man",
 ]);
 /** Arguments and flags of commands written by hand that name things of a group. */

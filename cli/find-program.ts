@@ -43,7 +43,7 @@ function listProgramFolders(env: Env, { from = process.cwd(), platform = process
 const windowsEndings = [".com", ".exe", ".bat", ".cmd"];
 
 /** What stands after the name of a program: on Windows what PATHEXT says, of what can be started. */
-function listEndings(env: Env, platform: NodeJS.Platform = process.platform): string[] {
+export function listEndings(env: Env, platform: NodeJS.Platform = process.platform): string[] {
   if (platform !== "win32") return [""];
   const wanted = (env.PATHEXT ?? "").toLowerCase().split(";");
   const known = wanted.filter((ending) => windowsEndings.includes(ending));

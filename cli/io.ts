@@ -158,7 +158,9 @@ export function processIo(): Io {
     },
     runProgram: async (command, args) => {
       const { runChild } = await import("./run-child.ts");
-      return runInTerminal(() => runChild(command, args, getEnvironment()));
+      // By this a program that extends floe calls floe, also where it is not on the PATH.
+      const env = { ...getEnvironment(), FLOE_EXECUTABLE: process.argv[1] };
+      return runInTerminal(() => runChild(command, args, env));
     },
     atOnce: (work) => {
       listen(false);

@@ -117,6 +117,10 @@ export const writeCredential = (
     });
   });
 
+/** Change a file of the settings by what is in it now, so that of two changes at once none is lost. */
+export const changePrivate = <T extends object>(env: Env, name: string, change: (before: T) => T): Promise<void> =>
+  runLocked(env, name, () => writePrivate(env, name, change(readSettingsFile(env, name) as T)));
+
 /** Keep or forget the sign-in that has begun. */
 export function writePending(env: Env, pending: PendingSignIn | undefined): void {
   if (pending) writePrivate(env, "pending.json", pending);

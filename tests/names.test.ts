@@ -13,7 +13,7 @@ const verbs = new Set(
   draw drop dry edit embed emit encode end enqueue enter erase escape evaluate exchange exclude execute expand expects
   expedite expire explain export fail feed fetch fill filter find finish flag flush focus follow forecast format
   forward free get grant group guard halt handle has hash hide identify ignore import include index ingest init
-  initialize insert inspect invite is issue iterate join lease leave limit link list listen load locate lock login
+  initialize insert inspect install invite is issue iterate join lease leave limit link list listen load locate lock login
   logout loosen make map mark mask match measure memoize merge mount move multiply navigate nest normalize note notify
   number omit on open order own pad paint pair parse patch pause pay peek pick plan poll pool post postpone prepare
   preserve prevent preview print probe proceed process project prompt pull put query queue quote read reassign recall
@@ -23,7 +23,7 @@ const verbs = new Set(
   save scale schedule score seal search select send separate serialize serve set settle shape should show sign skip
   sort spawn split start stop store stream strip submit subscribe subtract suggest sum summarize supports suspend
   switch sync tail terminate throw to tokenize transact transfer translate truncate try unpack unquote unseal unwrap update
-  upload upsert use validate verify visit void wait wake walk warn watch with withdraw wrap write`.split(/\s+/),
+  upgrade upload upsert use validate verify visit void wait wake walk warn watch with withdraw wrap write`.split(/\s+/),
 );
 /** Words of which a contract, a table or a refusal is made: they say what stands there, not what is done. */
 const declaring: Record<string, RegExp> = {

@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the source
+
 import { ciFaults } from "./ci-faults.mjs";
 import { commandFaults } from "./command-faults.mjs";
 
@@ -8,6 +10,13 @@ const draft = "cli/edit/draft.ts";
 const service = "server/operations/catalog-file/service.ts";
 
 const extending = ["tests/cli/extensions.test.ts"];
+const installs = ["tests/cli/extension-install.test.ts"];
+const installing = "cli/extensions/install.ts";
+const installedPlace = "cli/extensions/installed.ts";
+const gitSource = "cli/extensions/git.ts";
+const sourceOfExtensions = "cli/extensions/source.ts";
+const toolOfExtensions = "cli/extensions/run-tool.ts";
+const upgrading = "cli/commands/extension-upgrade.ts";
 const programs = "cli/find-program.ts";
 const updating = ["tests/cli/update.test.ts"];
 const notice = "cli/update/notice.ts";
@@ -133,6 +142,58 @@ export const cliFaults = {
       "const other = isOwn(called)\n",
       "const other = called[0] === undefined\n",
       ...extending,
+    ],
+    ["extension-over-command", installing, "if (builtIn.has(name))\n", "if (name === '')\n", ...installs],
+    [
+      "extension-over-alias",
+      installing,
+      "if (Object.hasOwn(readAliases(io.env), name))",
+      "if (name === '')",
+      ...installs,
+    ],
+    ["half-an-extension", installing, "    rmSync(path, { recursive: true, force: true });\n", "", ...installs],
+    ["leftovers-of-killed", installing, "!used.has(name) && !isFilled", "false", ...installs],
+    ["leftovers-of-others", installing, " && !isFilled", "", ...installs],
+    ["other-commit", gitSource, "if (fetched !== commit)", "if (fetched === '')", ...installs],
+    ["hooks-of-person", gitSource, '"-c", "core.hooksPath=/dev/null", ', "", ...installs],
+    ["history-kept", gitSource, '  rmSync(join(folder, ".git"), { recursive: true, force: true });\n', "", ...installs],
+    ["newest-by-letters", gitSource, ".sort(compareVersions)", ".sort()", ...installs],
+    ["scripts-of-packages", "cli/extensions/npm.ts", ' "--ignore-scripts",', "", ...installs],
+    ["program-outside", installedPlace, "way.startsWith(`..${sep}`)", "false", ...installs],
+    ["link-as-program", installedPlace, "!lstatSync(path).isFile()", "false", ...installs],
+    ["folder-by-hand", installedPlace, '&& installedFolder.test(folder ?? "")', "", ...installs],
+    [
+      "endless-git",
+      toolOfExtensions,
+      'setTimeout(() => end("late"), limitMs)',
+      "setTimeout(() => undefined, 0)",
+      ...installs,
+    ],
+    ["helpers-left", toolOfExtensions, "process.kill(-child.pid, ", "process.kill(child.pid, ", ...installs],
+    [
+      "any-protocol",
+      sourceOfExtensions,
+      '["https:", "ssh:"].includes(url.protocol)',
+      'url.protocol !== "x:"',
+      ...installs,
+    ],
+    ["address-with-password", sourceOfExtensions, 'url.password !== "" || ', "", ...installs],
+    ["flag-as-pin", sourceOfExtensions, "if (pinLike.test(pin)) return pin;", "if (pin) return pin;", ...installs],
+    ["upgrade-of-pinned", upgrading, "if (before.pin !== undefined && pin === undefined)", "if (false)", ...installs],
+    ["upgrade-unasked", upgrading, "  await confirm(context, `Upgrade ${what}?`, options.yes);\n", "", ...installs],
+    [
+      "install-unasked",
+      "cli/commands/extension.ts",
+      "  await confirm(context, `Install floe-${name} from ${quote(source.source)}?`, options.yes);\n",
+      "",
+      ...installs,
+    ],
+    [
+      "names-of-any-kind",
+      "cli/completion/complete.ts",
+      "Object.hasOwn(source.groups, before)",
+      "true",
+      "tests/cli/completion.test.ts",
     ],
     ["endless-alias", "cli/program.ts", "Array.isArray(other) && !isOwn(formatWords(other))", "false", ...extending],
     ["notice-in-pipe", notice, "Boolean(stderr.isTTY && stdout.isTTY) && ", "", ...updating],

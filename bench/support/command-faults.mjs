@@ -273,6 +273,13 @@ export const commandFaults = {
       ...listing,
     ],
     [
+      "schema-published-nowhere",
+      "cli/build-schemas.ts",
+      "const published = `${schemasPath}/${name}.json`;",
+      "const published = `${schemasPath}/${group}-${name}.json`;",
+      ...describing,
+    ],
+    [
       "scope-of-trigger",
       "cli/command-scopes.ts",
       '"benefits:write", "discounts:write", "customer_seats:write", ',

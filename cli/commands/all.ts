@@ -199,6 +199,11 @@ export const commands: Record<string, Entry> = {
     load: loadTool(({ completion }) => completion.add),
   },
   alias: { summary: "Names of your own for commands", heading: "develop", load: loadTool(({ alias }) => alias.add) },
+  extension: {
+    summary: "Programs as commands of floe: install, list, upgrade, remove, create",
+    heading: "develop",
+    load: loadTool(({ extension }) => extension.add),
+  },
   api: {
     summary: "Send any request: floe api /v1/products/",
     heading: "develop",

@@ -51,6 +51,11 @@ const kinds: Record<string, Kind> = {
   },
 };
 
+/** The words of things that have a page of their own, and the group of each. */
+export const openedGroups: Record<string, string> = Object.fromEntries(
+  Object.entries(kinds).map(([word, { group }]) => [word, group]),
+);
+
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root.command("open").description("Open a page of the server, or of one thing, in the browser");
   const page = new Argument(

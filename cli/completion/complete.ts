@@ -10,6 +10,7 @@ export type NameSource = {
   names(group: string, prefix: string): Promise<Candidate[]>;
   organizations(): Promise<Candidate[]>;
   profiles(): Candidate[];
+  extensions(): Candidate[];
   topics(): Candidate[];
 };
 /** Flags that say where names are looked up: the server, the organization and the profile of the line. */
@@ -19,8 +20,8 @@ type Position = {
   command: CompletedCommand;
   /** The flag whose value stands next. */
   pending?: CompletedFlag;
-  /** How many arguments have been given. */
-  given: number;
+  /** The arguments that have been given. */
+  given: string[];
   /** No flag follows `--`. */
   ended: boolean;
   used: Set<string>;
@@ -39,7 +40,7 @@ const findFlag = (model: CompletionModel, command: CompletedCommand, name: strin
 
 /** Follow the words of a line to the place where the next one stands. */
 function findPosition(model: CompletionModel, words: readonly string[]): Position {
-  const position: Position = { command: model.root, given: 0, ended: false, used: new Set() };
+  const position: Position = { command: model.root, given: [], ended: false, used: new Set() };
   for (const word of words) {
     if (position.pending) {
       const { value } = position.pending;
@@ -48,9 +49,10 @@ function findPosition(model: CompletionModel, words: readonly string[]): Positio
     }
     if (position.ended || !word.startsWith("-")) {
       const { commands } = position.command;
-      const child = position.given === 0 && commands && Object.hasOwn(commands, word) ? commands[word] : undefined;
+      const child =
+        position.given.length === 0 && commands && Object.hasOwn(commands, word) ? commands[word] : undefined;
       if (child) position.command = child;
-      else position.given += 1;
+      else position.given.push(word);
       continue;
     }
     if (word === "--") {
@@ -118,7 +120,15 @@ async function findValues(
   if (source.from === "names") return names.names(source.group, prefix);
   if (source.from === "organizations") return names.organizations();
   if (source.from === "profiles") return names.profiles();
+  if (source.from === "extensions") return names.extensions();
   return source.from === "topics" ? names.topics() : [];
+}
+
+/** Names of a kind are those of the group that the word before says. */
+function findKind(source: CompletedValue, before: string): CompletedValue {
+  if (source.from !== "kinds") return source;
+  const group = Object.hasOwn(source.groups, before) ? source.groups[before] : undefined;
+  return group === undefined ? { from: "none" } : { from: "names", group };
 }
 
 /** What may stand in place of `typed`, after these words. */
@@ -141,13 +151,14 @@ export async function complete(
     return { ...more, candidates: candidates.map((one) => ({ ...one, value: `${name}=${one.value}` })) };
   }
   const { commands = {}, arguments: taken = [] } = position.command;
-  const beneath = position.given === 0 ? Object.entries(commands) : [];
+  const beneath = position.given.length === 0 ? Object.entries(commands) : [];
   const candidates = [
     ...optional,
     ...beneath.filter(([name]) => name.startsWith(typed)).map(([value, { about }]): Candidate => ({ value, about })),
   ];
   const last = taken.at(-1);
-  const argument = taken[position.given] ?? (last?.repeatable ? last : undefined);
+  const described = taken[position.given.length] ?? (last?.repeatable ? last : undefined);
+  const argument = described && findKind(described, position.given.at(-1) ?? "");
   if (!argument) return { candidates };
   const { candidates: values, ...more } = await listValues(model, argument, typed, names);
   return { ...more, candidates: [...candidates, ...values] };

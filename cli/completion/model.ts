@@ -1,13 +1,17 @@
 /** The commands as completion needs them: one small file that the build writes. */
 import { organizationRoles } from "../../shared/permissions.ts";
 import type { ArgumentDescription, CommandTree, FlagDescription, ValueDescription } from "../command-description.ts";
+import { openedGroups } from "../commands/open.ts";
+import { editableGroups } from "../edit/kinds.ts";
 
 /** Where the values of a flag or an argument come from. */
 export type ValueSource =
   /** A number is the place of the values in `values` of the model. */
   | { from: "values"; values: number }
   | { from: "names"; group: string }
-  | { from: "profiles" | "organizations" | "topics" | "files" | "none" };
+  /** Names of the group that the word before says: `floe open order …`. */
+  | { from: "kinds"; groups: Record<string, string> }
+  | { from: "profiles" | "organizations" | "extensions" | "topics" | "files" | "none" };
 export type CompletedValue = ValueSource & {
   /** Several stand between commas. */
   list?: true;
@@ -36,6 +40,9 @@ function truncateText(text: string): string {
   return line.length <= aboutMax ? line : `${line.slice(0, aboutMax - 1).trimEnd()}…`;
 }
 
+/** The words by which `floe edit` takes what it changes, one thing of each group. */
+const editedGroups = Object.fromEntries(editableGroups.map((group) => [group.replace(/s$/, ""), group]));
+
 /** Values of commands written by hand, by flag or by command and argument. */
 const handSources: Record<string, ValueSource> = {
   "--profile": { from: "profiles" },
@@ -47,7 +54,12 @@ const handSources: Record<string, ValueSource> = {
   "promote [to]": { from: "profiles" },
   "diff --from": { from: "profiles" },
   "diff --to": { from: "profiles" },
+  "open [name]": { from: "kinds", groups: openedGroups },
+  "edit [name]": { from: "kinds", groups: editedGroups },
   "files upload [file]": { from: "files" },
+  "extension upgrade [name]": { from: "extensions" },
+  "extension remove [name]": { from: "extensions" },
+  "extension install [source]": { from: "files" },
   "sandbox restore [name]": { from: "names", group: "sandbox" },
   "sandbox delete [name]": { from: "names", group: "sandbox" },
 };
@@ -65,6 +77,7 @@ export function buildCompletion(tree: CommandTree, scopes: readonly string[]): C
   const findSource = (key: string, name: string, value: ValueDescription & { value?: string }): ValueSource => {
     const known = handSources[key] ?? handSources[name];
     if (known) return known;
+    if (key === "edit [kind]") return { from: "values", values: addValues(Object.keys(editedGroups)) };
     if (name === "--as" && value.value === "<role>") return { from: "values", values: addValues(roleNames) };
     if (name === "--scopes") return { from: "values", values: addValues(scopes) };
     if (value.choices) return { from: "values", values: addValues(value.choices) };

@@ -1,6 +1,7 @@
 /** Names of what a seller has, for completion: from the server, kept for a few minutes. A failure shows no names. */
 import { createHash } from "node:crypto";
 import { type Context, listOrganizationsOfKey, listOwnOrganizations } from "../context.ts";
+import { readInstalled } from "../extensions/installed.ts";
 import { isFault } from "../fault.ts";
 import type { GroupEntry, OperationEntry } from "../manifest.ts";
 import { readProfileNames } from "../settings.ts";
@@ -19,6 +20,11 @@ const isSafe = (text: string): boolean => text !== "" && text.length <= nameMax 
 /** A text to be shown beside a name. */
 const describeText = (text: unknown): string | undefined =>
   typeof text === "string" && text !== "" ? text.replace(new RegExp(unsafe, "gu"), " ").slice(0, nameMax) : undefined;
+
+function describeInstalled(value: string, source: string): Candidate {
+  const about = describeText(source);
+  return { value, ...(about && { about }) };
+}
 
 const readPath = (row: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, key) => (value as Row | null | undefined)?.[key], row);
@@ -103,6 +109,7 @@ export function createNameSource(context: Context, topics: () => Candidate[]): N
       readProfileNames(env)
         .filter(isSafe)
         .map((value) => ({ value })),
+    extensions: () => Object.entries(readInstalled(env)).map(([value, { source }]) => describeInstalled(value, source)),
     organizations: () => loadQuietly(() => load("organizations", () => listOrganizations(context))),
     names: (name, prefix) =>
       loadQuietly(async () => {

@@ -12,7 +12,7 @@ const headings: [string, string][] = [
 ];
 
 const files: Item[] = [
-  { term: "~/.config/floe", text: "profiles, sign-ins and aliases, or where FLOE_CONFIG_DIR says" },
+  { term: "~/.config/floe", text: "profiles, sign-ins, aliases and extensions, or where FLOE_CONFIG_DIR says" },
   { term: "~/.cache/floe", text: "names for completion and the compiled program" },
   { term: ".floe/config", text: "the profile of a folder" },
   { term: "floe.yaml", text: "the catalog as a file" },

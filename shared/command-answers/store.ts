@@ -133,6 +133,47 @@ const Redelivered = z.object({
   events: z.array(z.object({ id: z.string(), type: z.string() })),
 });
 
+/** What a line of the sealed audit log is hashed from: nothing but these fields. */
+const SealedEntry = z.strictObject({
+  id: z.uuid(),
+  organization_id: z.string().nullable(),
+  actor_kind: z.enum(["user", "key", "customer", "system", "anonymous"]),
+  user_id: z.string().nullable(),
+  key_id: z.string().nullable(),
+  impersonated_by: z.string().nullable(),
+  action: z.string(),
+  subject_type: z.string().nullable(),
+  subject_id: z.string().nullable(),
+  details: z.record(z.string(), z.unknown()),
+  ip_address: z.string().nullable(),
+  user_agent: z.string().nullable(),
+  request_id: z.string().nullable(),
+  created_at: time,
+});
+const Seal = z.strictObject({
+  kind: z.literal("seal"),
+  chain: z.string().describe("The id of an organization, or `accounts`."),
+  number: count,
+  previous_hash: z.string(),
+  entries: count,
+  first_id: z.string(),
+  last_id: z.string(),
+  entries_hash: z.string(),
+  sealed_at: time,
+  hash: z.string(),
+  removed_at: time.nullable(),
+});
+const AuditLine = z.union([
+  z.strictObject({
+    kind: z.literal("entry"),
+    chain: z.string(),
+    number: count.describe("The number of the seal that follows the entry."),
+    hash: z.string(),
+    entry: SealedEntry,
+  }),
+  Seal,
+]);
+
 const endpoint = api.webhooks.updateEndpoint.response;
 
 export const answersAboutStores: Record<string, z.ZodType> = {
@@ -166,6 +207,7 @@ export const answersAboutStores: Record<string, z.ZodType> = {
 
 /** Of these, each line is one answer: they tell what happens while it happens. */
 export const answersByLine: Record<string, z.ZodType> = {
+  "audit export": AuditLine,
   top: Overview,
   advance: z.union([TimelineEntry, z.object({ now: time, done: z.literal(true) })]),
   listen: HeardEvent,

@@ -54,10 +54,32 @@ const Commands = z.object({
   extensions: z.array(z.object({ name: z.string(), path: z.string() })),
 });
 
+/** What is known of an extension wherever one is shown. */
+const Extension = z.object({
+  name: z.string(),
+  kind: z.enum(["folder", "git", "npm", "path"]),
+  source: z.string(),
+  version: z.string().nullable(),
+  commit: z.string().nullable(),
+  pin: z.string().nullable(),
+  status: z.string(),
+});
+const Upgraded = z.object({
+  name: z.string(),
+  from: z.string().nullable(),
+  to: z.string().nullable(),
+  status: z.enum(["planned", "upgraded", "current", "pinned", "folder", "failed"]),
+  message: z.string().nullable(),
+});
+
 export const answersOfTools: Record<string, z.ZodType> = {
   commands: Commands,
   open: z.object({ url: z.string() }),
   "alias list": z.array(Alias),
+  "extension install": Extension,
+  "extension list": z.array(Extension.extend({ path: z.string() })),
+  "extension upgrade": z.array(Upgraded),
+  "extension create": z.object({ name: z.string(), folder: z.string() }),
   "skills install": z.object({ skill: z.string(), agents_md: z.string().nullable() }),
   "completion install": z.object({ shell: z.string(), files: z.array(z.string()) }),
   man: z.object({ folder: z.string(), pages: z.int() }),

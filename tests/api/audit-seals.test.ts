@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { verifyAudit, verifyAuditFile } from "../../server/app/operator-audit.ts";
@@ -11,6 +12,7 @@ import { auditSeals } from "../../server/operations/audit/tables.ts";
 import { auditLog } from "../../server/platform/db/tables.ts";
 import { transact } from "../../server/platform/db/unit-of-work.ts";
 import { record } from "../../server/platform/events/audit.ts";
+import { describeCommandAnswer } from "../../shared/command-answers/index.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { createPostgresDatabase } from "../support/postgres-database.ts";
 
@@ -69,6 +71,11 @@ test("AUD-01: entries are sealed once, with the request that wrote them, and an 
   const entries = ours.flatMap((line) => (line.kind === "entry" ? [line.entry] : []));
   expect(entries.find(({ action }) => action === "product.created")).toMatchObject({ request_id: "shop-7f3a-0001" });
   expect(new Set(lines.map(({ chain }) => chain))).toContain(accountsChain);
+  const check = new Ajv2020({ strict: false, validateFormats: false }).compile(
+    describeCommandAnswer("audit export") as object,
+  );
+  expect(lines.filter((line) => !check(JSON.parse(JSON.stringify(line))))).toEqual([]);
+  expect([check({ ...lines[0], extra: 1 }), check({ kind: "seal" })]).toEqual([false, false]);
   const report = await verifyAuditFile(writeExport(lines), []);
   expect(report.faults).toEqual([]);
   expect(report.chains.find(({ chain }) => chain === seller.organization_id)).toMatchObject({

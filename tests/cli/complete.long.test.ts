@@ -24,6 +24,7 @@ const neverEnds = "it does not end by itself";
 const signIn = "it changes the sign-in by which the others are run";
 const hosted = "it needs an account at hosted Polar";
 const editor = "it opens an editor, which needs a terminal";
+const repositories = "it needs a repository; extension-install.test.ts makes some";
 const twoProfiles = "it compares two profiles";
 /** Commands of which it is only seen that they are there with their flags, and why: their own tests run them. */
 const elsewhere: Record<string, string> = {
@@ -61,6 +62,12 @@ const elsewhere: Record<string, string> = {
     "members leave": signIn,
   },
   ...{ "sessions revoke": signIn, "orgs use": signIn },
+  ...{
+    "extension install": repositories,
+    "extension upgrade": repositories,
+    "extension remove": repositories,
+    "extension create": repositories,
+  },
   ...{ promote: twoProfiles, diff: twoProfiles },
   ...{ "polar connect": hosted, "polar status": hosted, "polar sync": hosted },
   "demo seed": "it needs a sandbox in which nothing was sold",

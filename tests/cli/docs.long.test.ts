@@ -114,7 +114,7 @@ test.each(manuals)(
         const { out, code } = await floe([...called, "--help"]);
         const known = `${out}${(await floe(["--help"])).out}`;
         if (code !== 0 || !flags.every((flag) => known.includes(`${flag} `))) failed.push(line);
-      } else if (/ [|>] |^floe (alias|commands|man|paid|skills) /.test(command)) {
+      } else if (/ [|>] |^floe (alias|commands|extension|hello|man|paid|skills) /.test(command)) {
         const options = { cwd: place, env: { PATH: `${bin}:${process.env.PATH}`, ...env } };
         await promisify(execFile)("sh", ["-c", command], options).catch((error: Error) => failed.push(error.message));
       } else {

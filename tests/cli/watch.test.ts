@@ -55,7 +55,7 @@ test("every command that reads takes it, and none that writes or answers with a 
   const others = operations.filter(({ method, file }) => method !== "GET" || file).map(({ path }) => path);
   expect(others.filter((path) => taking.has(path))).toEqual([]);
   // These read a file of this machine, or of the package.
-  const local = new Set(["alias list", "profiles list", "skills show"]);
+  const local = new Set(["alias list", "extension list", "profiles list", "skills show"]);
   const byHand = tree.commands
     .map(({ path }) => path)
     .filter((path) => / (list|get|show)$/.test(path) && !local.has(path));
