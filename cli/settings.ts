@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isLoopbackUrl } from "../shared/loopback.ts";
 import { findSettingsFolder } from "./cache-folder.ts";
 import { findJob, type Job } from "./ci/job.ts";
 import { Fault } from "./fault.ts";
@@ -65,9 +66,6 @@ export function readSettingsFile(env: Env, name: string): object {
   throw new Fault("error", `${path} is not JSON`, { hint: "Repair or remove it." });
 }
 
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
-
 /** Check the address of a server; a token must not travel in clear text to another machine. */
 function parseServer(text: string): string {
   let url: URL;
@@ -78,7 +76,7 @@ function parseServer(text: string): string {
       hint: "For example: --server https://floe.example.com",
     });
   }
-  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+  if (url.protocol === "http:" && !isLoopbackUrl(url)) {
     throw new Fault("usage", `${text} is not encrypted; http is only for this machine`, { hint: "Use https." });
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {

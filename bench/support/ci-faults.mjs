@@ -64,7 +64,7 @@ export const ciFaults = {
       "undefined",
       ...client,
     ],
-    ["ci-token-in-clear", job, 'if (url.protocol !== "https:" && !isLocal(url))', "if (false)", ...client],
+    ["ci-token-in-clear", job, 'if (url.protocol !== "https:" && !isLoopbackUrl(url))', "if (false)", ...client],
     ["ci-audience-unsaid", job, 'url.searchParams.set("audience", server);', "", ...client],
     [
       "keychain-unread",

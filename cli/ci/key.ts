@@ -1,5 +1,6 @@
 /** The key of a CI job: exchanged for the job's own token, and kept on the machine of the job until it ends. */
 import { createHash } from "node:crypto";
+import { isLoopbackUrl } from "../../shared/loopback.ts";
 import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
@@ -28,14 +29,12 @@ function writeKept(context: Context, name: string, key: Key): void {
   writePrivate(context.io.env, fileName, { ...Object.fromEntries(good), [name]: key });
 }
 
-const isLocal = ({ hostname }: URL): boolean => ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-
 /** The token of the job, for this server alone. */
 async function fetchToken(context: Context, job: Job): Promise<string> {
   if (job.kind === "gitlab") return job.token;
   const { server, timeoutMs } = context.settings();
   const url = new URL(job.url);
-  if (url.protocol !== "https:" && !isLocal(url))
+  if (url.protocol !== "https:" && !isLoopbackUrl(url))
     throw new Fault("usage", "ACTIONS_ID_TOKEN_REQUEST_URL does not begin with https://");
   url.searchParams.set("audience", server);
   const headers = { authorization: `Bearer ${job.secret}`, accept: "application/json" };

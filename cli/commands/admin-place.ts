@@ -1,14 +1,9 @@
 /** Which database a command of the operator is about, and how it is run with the server's bundle. */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { Fault } from "../fault.ts";
 
 export type Place = { dataDir?: string; databaseUrl?: string };
 
-export const parseDate = (text: string): Date => {
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime())) throw new InvalidArgumentError("is a time, such as 2026-05-31T04:00:00Z.");
-  return date;
-};
 export const addPlace = (command: Command): Command =>
   command
     .option("--data-dir <folder>", "the data folder of the embedded database (FLOE_DATA_DIR)")

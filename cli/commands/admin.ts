@@ -3,10 +3,11 @@ import { type Command, Option } from "commander";
 import { formatMoney } from "../../shared/money.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
+import { parseTime } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 import { addBackup } from "./admin-backup.ts";
-import { addPlace, type Place, parseDate, readPlace, runServerWork } from "./admin-place.ts";
+import { addPlace, type Place, readPlace, runServerWork } from "./admin-place.ts";
 import { addQueues } from "./admin-queues.ts";
 import { addStatus } from "./admin-status.ts";
 
@@ -26,7 +27,11 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     group
       .command("restore-check")
       .description("Ask the card processor whether it knows newer charges than the database. If so, sales stop")
-      .option("--since <time>", "ask for charges since then, instead of since the newest payment", parseDate),
+      .option(
+        "--since <time>",
+        "ask for charges since then, instead of since the newest payment: 6h, or a time",
+        parseTime,
+      ),
   );
   check.addHelpText("after", "\nExamples:\n  floe admin restore-check\n  floe admin restore-check --json unknown,open");
   check.action((options: CheckOptions) => checkRestore(contextOf(check), options));
@@ -35,7 +40,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     group
       .command("reconcile")
       .description("Settle what the card processor did since a backup. Without --apply it only shows what it would do")
-      .requiredOption("--since <time>", "when the backup was taken, or earlier", parseDate)
+      .requiredOption("--since <time>", "when the backup was taken, or earlier: 6h, or a time", parseTime)
       .option("--apply", "do it, and end the maintenance of the server when nothing is left")
       .addOption(
         new Option("--unknown <what>", "what becomes of charges that cannot be adopted").choices(["refund", "keep"]),

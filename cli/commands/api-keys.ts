@@ -1,14 +1,16 @@
 /** `floe api-keys`: keys for programs, of the organization or of oneself. A key is shown once. */
 
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { isUuid } from "../../shared/uuid.ts";
 import { type Account, findPlace, getAccount, readListed, writeWireCase } from "../accounts/account-context.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
+import { parseDuration, parseRate } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
 import { addReading } from "../reading.ts";
 import { checkAskedFields, isQuiet, showList, showOne } from "../resource/show.ts";
+import { createCountParser } from "./count-parser.ts";
 
 type CreateOptions = {
   name?: string;
@@ -41,29 +43,8 @@ const fields = [
   "created_at",
   "updated_at",
 ];
-const inSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 };
-const msPerSecond = 1000;
-
-/** `30d` as seconds. */
-export function readDuration(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,4})([mhdwy])$/.exec(text) ?? [];
-  const seconds = Number(count) * (inSeconds[unit] ?? Number.NaN);
-  if (!(seconds > 0)) throw new InvalidArgumentError("is written as 12h, 30d, 8w or 1y.");
-  return seconds;
-}
-
-/** `100/1m` as how many in how long. */
-export function readRate(text: string): { max: number; window_ms: number } {
-  const [, max, count = "1", unit = ""] = /^(\d{1,9})\/(\d{0,4})([smhd])$/.exec(text) ?? [];
-  const window_ms = Number(count || "1") * (inSeconds[unit] ?? Number.NaN) * msPerSecond;
-  if (!(Number(max) > 0 && window_ms > 0)) throw new InvalidArgumentError("is written as 100/1m or 5000/1h.");
-  return { max: Number(max), window_ms };
-}
-
-const parseUses = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("is a whole number above 0.");
-  return Number(text);
-};
+const usesMax = 999_999_999;
+const parseUses = createCountParser(usesMax);
 const parseScopes = (text: string): string[] => text.split(",").filter(Boolean);
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
@@ -78,10 +59,10 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .argument("[name]", "what it is for");
   create.option("--name <name>", "the same, as a flag");
   create.option("--personal", "a key of your own, good for all your organizations");
-  create.option("--expires-in <time>", "how long it is good for: 12h, 30d, 8w, 1y", readDuration);
+  create.option("--expires-in <time>", "how long it is good for: 12h, 30d, 8w, 1y", parseDuration);
   create.option("--scopes <a,b>", "only these scopes: products:read,orders:read", parseScopes);
   create.option("--uses <count>", "how many requests it is good for in all", parseUses);
-  create.option("--rate <count/time>", "how many requests in how long: 100/1m", readRate);
+  create.option("--rate <count/time>", "how many requests in how long: 100/1m", parseRate);
   create.addHelpText(
     "after",
     "\nExamples:\n  floe api-keys create ci --expires-in 90d --scopes products:write\n  export FLOE_API_KEY=$(floe api-keys create deploy --jq .key)",
@@ -89,7 +70,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   create.action((name: string | undefined, options: CreateOptions) => createKey(contextOf(create), name, options));
   const update = group.command("update").description("Change a key; its value stays").argument("<key>", whichKey);
   update.option("--name <name>", "what it is for");
-  update.option("--expires-in <time>", "how long it is good for from now: 12h, 30d, 8w, 1y", readDuration);
+  update.option("--expires-in <time>", "how long it is good for from now: 12h, 30d, 8w, 1y", parseDuration);
   update.option("--scopes <a,b>", "only these scopes from now", parseScopes);
   update.option("--enable", "accept it again").option("--disable", "refuse it for now");
   addExamples(update, "floe api-keys update API_KEY_ID --expires-in 90d");
@@ -110,7 +91,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
   revoke.action((id: string, options: { yes?: boolean }) => revokeKey(contextOf(revoke), id, options.yes));
 }
 
-const readGrace = (text: string): number => (text === "0" ? 0 : readDuration(text));
+const readGrace = (text: string): number => (text === "0" ? 0 : parseDuration(text));
 
 /** Where the keys are: a key cannot manage keys, so it is always a person who asks. */
 async function getOwner(context: Context, personal: boolean | undefined): Promise<{ account: Account; owner: object }> {

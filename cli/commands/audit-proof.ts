@@ -3,9 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
+import { parseTime } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
-import { addPlace, type Place, parseDate, readPlace, runServerWork } from "./admin-place.ts";
+import { addPlace, type Place, readPlace, runServerWork } from "./admin-place.ts";
 
 type ExportOptions = Place & { organization?: string; since?: Date; follow?: boolean };
 type VerifyOptions = Place & { organization?: string; head: string[] };
@@ -18,7 +19,7 @@ export function addAuditProof(group: Command, contextOf: (command: Command) => C
       .command("export")
       .description("Write the sealed audit log of a server as NDJSON. For its operator, on its machine")
       .option("--organization <id>", "only this organization's; `accounts` for what belongs to none")
-      .option("--since <time>", "only what was sealed since then", parseDate)
+      .option("--since <time>", "only what was sealed since then: 7d, or a time", parseTime)
       .option("--follow", "go on with what is sealed from now on"),
   );
   exported.addHelpText(
@@ -47,7 +48,7 @@ export function addAuditProof(group: Command, contextOf: (command: Command) => C
       .description(
         "Remove old entries of the audit log of a server. Their seals stay, so that the rest can be verified",
       )
-      .requiredOption("--before <time>", "entries that were sealed before then", parseDate)
+      .requiredOption("--before <time>", "entries that were sealed before then: 90d, or a time", parseTime)
       .option("--yes", "do not ask"),
   );
   prune.addHelpText("after", "\nExample:\n  floe audit prune --before 2025-01-01T00:00:00Z --yes");

@@ -3,10 +3,10 @@ import { type Command, InvalidArgumentError } from "commander";
 import { streamPaths } from "../../shared/stream-paths.ts";
 import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
+import { parseSince, resolveSince, type Since } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import type { StreamEvent } from "../listen/events.ts";
 import { streamEvents } from "../listen/stream.ts";
-import { parseSince, type Since } from "../since.ts";
 import { removeControls } from "../ui/theme.ts";
 
 type Options = {
@@ -74,7 +74,7 @@ async function showStream(context: Context, options: Options): Promise<void> {
 
 /** A length of time is counted back from the organization's clock. */
 const formatSince = async (context: Context, since: Since): Promise<string> =>
-  new Date("at" in since ? since.at : (await readClock(context))() - since.ago_ms).toISOString();
+  new Date(resolveSince(since, (await readClock(context))())).toISOString();
 
 function showHello(context: Context, { types, omitted_types }: Hello): void {
   if (types.length === 0) throw new Fault("not_permitted", "your key may read no event of these types");

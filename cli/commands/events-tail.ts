@@ -4,12 +4,12 @@ import type { Command } from "commander";
 import * as routes from "../../shared/routes.ts";
 import { readClock } from "../clock.ts";
 import type { Context } from "../context.ts";
+import { parseSince, resolveSince, type Since } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { request } from "../request.ts";
 import { resolveNames } from "../resource/names.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
-import { parseSince, type Since } from "../since.ts";
 import { truncateCell } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
 
@@ -59,8 +59,7 @@ async function tail(context: Context, options: Options): Promise<void> {
     ...(source && { source }),
   } as Record<string, unknown>);
   const clock = await readClock(context);
-  const { since: begin = { ago_ms: 0 } } = options;
-  const since = "at" in begin ? begin.at : clock() - begin.ago_ms;
+  const since = resolveSince(options.since ?? { ago_ms: 0 }, clock());
   /** What was told, by its time, as far back as is asked. */
   const told = new Map<string, number>();
   const { signal } = context.io;

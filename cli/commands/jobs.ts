@@ -1,5 +1,5 @@
 /** `floe jobs`: the failed background jobs of a server, for its operator. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { Job } from "../../shared/api/jobs.ts";
 import { jobStatuses, jobsPageMax } from "../../shared/job-statuses.ts";
 import { confirm } from "../ask.ts";
@@ -7,6 +7,7 @@ import type { Context } from "../context.ts";
 import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 import { removeControls } from "../ui/theme.ts";
+import { createCountParser } from "./count-parser.ts";
 
 type Answer = { items: Record<string, unknown>[]; next: string | null };
 type ListOptions = { status: string; kind?: string; limit: number };
@@ -17,10 +18,8 @@ const fields = [
   ...["first_failed_at", "retry_at", "discarded_at"],
 ];
 
-const parseCount = (text: string): number => {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError("is a whole number above 0.");
-  return Number(text);
-};
+const listMax = 999_999;
+const parseCount = createCountParser(listMax);
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const group = root.command("jobs").description("Failed background jobs, for the operator").helpCommand(false);

@@ -5,10 +5,10 @@ import { formatMoney } from "../../shared/money.ts";
 import { splitRoute } from "../../shared/request.ts";
 import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
+import { parseSince, resolveSince, type Since } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { addReading } from "../reading.ts";
-import { parseSince, type Since } from "../since.ts";
 import { truncateCell } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
 import { createCountParser } from "./count-parser.ts";
@@ -145,8 +145,7 @@ async function tailLogs(context: Context, options: Options): Promise<void> {
   const known = new Map<string, number>();
   // The first answer says what time the store has.
   await context.call({ ...splitRoute(routes.logs.list), query: { ...query, limit: 1 } });
-  const { since: asked = { ago_ms: 0 } } = options;
-  const begin = "at" in asked ? asked.at : context.now() - asked.ago_ms;
+  const begin = resolveSince(options.since ?? { ago_ms: 0 }, context.now());
   let start = begin;
   if (!context.json) context.say("Waiting for requests, deliveries, mails and jobs. Ctrl-C stops.\n");
   while (!signal.aborted) {
@@ -161,7 +160,7 @@ async function tailLogs(context: Context, options: Options): Promise<void> {
 
 async function listLogs(context: Context, options: Options): Promise<void> {
   const { since, limit = 50 } = options;
-  const start = since && ("at" in since ? since.at : context.now() - since.ago_ms);
+  const start = since && resolveSince(since, context.now());
   const entries = await readEntries(context, buildQuery(options), start, new Map(), limit);
   const { checkAskedFields, isQuiet, pick } = await import("../resource/show.ts");
   if (isQuiet(context)) context.page(entries.map(({ id }) => `${id}\n`).join(""));

@@ -1,6 +1,7 @@
 /** `floe verify`: the books of a database, computed again. For its operator, on the machine that has its settings. */
 import { type Command, InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
+import { parseTime } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
 
@@ -22,11 +23,6 @@ const parseLoad = (text: string): number => {
   if (!(value >= 1 && value <= 100)) throw new InvalidArgumentError("is a percentage from 1 to 100.");
   return value;
 };
-const parseDate = (text: string): Date => {
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime())) throw new InvalidArgumentError("is a date, such as 2026-05-31.");
-  return date;
-};
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
   const command = root
@@ -38,7 +34,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .option("--after <cursor>", "go on after the organization that an earlier run has printed last")
     .option("--load <percent>", "the share of the time that is worked; the rest of it is slept", parseLoad, 5)
     .option("--processor", "also compare payments and refunds with the card processor")
-    .option("--since <date>", "with --processor: only what was made since then", parseDate)
+    .option("--since <time>", "with --processor: only what was made since then: 7d, or a time", parseTime)
     .option("--data-dir <folder>", "the data folder of the embedded database (FLOE_DATA_DIR)")
     .option("--database-url <url>", "a PostgreSQL database, instead of the embedded one (DATABASE_URL)");
   command.addHelpText(

@@ -1,6 +1,7 @@
 /** What the command line itself can tell of a server: whether it answers, its certificate, its clock and its version. */
 
 import type { Check } from "../../shared/api/diagnostics.ts";
+import { isLoopbackUrl } from "../../shared/loopback.ts";
 import * as routes from "../../shared/routes.ts";
 import { type Context, findPersonInUse } from "../context.ts";
 import { Fault, isFault } from "../fault.ts";
@@ -135,10 +136,9 @@ function checkClock(skewMs: number): Check {
 function checkUrl(context: Context, { url }: Report): Check {
   const { server } = context.settings();
   const origin = new URL(server).origin;
-  const isLoopback = (text: string): boolean => /^(localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(text).hostname);
   const isSame =
     new URL(url).origin === origin ||
-    (isLoopback(url) && isLoopback(origin) && new URL(url).port === new URL(origin).port);
+    (isLoopbackUrl(url) && isLoopbackUrl(origin) && new URL(url).port === new URL(origin).port);
   if (isSame) return buildCheck("url", "ok", `FLOE_URL is ${url}, the address that you use.`);
   const fix = `Set FLOE_URL to ${origin}, or use: \`floe doctor --server ${url}\``;
   return buildCheck("url", "warning", `FLOE_URL is ${url}, but you use ${origin}. Links lead to FLOE_URL.`, fix);

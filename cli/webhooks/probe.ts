@@ -2,6 +2,7 @@
 
 import type { z } from "zod";
 import type { WebhookProbe } from "../../shared/api/webhooks.ts";
+import { isLoopbackUrl } from "../../shared/loopback.ts";
 import * as routes from "../../shared/routes.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { isFault } from "../fault.ts";
@@ -22,9 +23,6 @@ export type Prober = { from: "server" | "this machine"; send(probe: Probe): Prom
 const excerptMax = 2048;
 const timeoutMs = 10_000;
 
-const isLoopback = (url: string): boolean =>
-  /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(URL.canParse(url) ? new URL(url).hostname : "");
-
 /** How test events reach an address. A server on the internet calls no program of this machine, so this machine does. */
 export async function openProber(context: Context, url: string): Promise<Prober & { first: ProbeResult }> {
   const sendByServer = async (probe: Probe): Promise<ProbeResult> =>
@@ -33,7 +31,7 @@ export async function openProber(context: Context, url: string): Promise<Prober 
     return { from: "server", send: sendByServer, first: await sendByServer({}) };
   } catch (error) {
     const isRefusedAddress = isFault(error) && (error.parts.places ?? []).some(({ loc }) => loc.includes("url"));
-    if (!isRefusedAddress || !isLoopback(url)) throw error;
+    if (!isRefusedAddress || !isLoopbackUrl(url)) throw error;
     const sendHere = await openLocalSender(context, url);
     return { from: "this machine", send: sendHere, first: await sendHere({}) };
   }

@@ -4,14 +4,14 @@ import type { Command } from "commander";
 import * as routes from "../../shared/routes.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
-import { parseSince } from "../duration.ts";
+import { parseSince, resolveSince, type Since } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { request } from "../request.ts";
 import { resolveId } from "../resource/names.ts";
 
 type Options = Record<string, unknown> & {
   failed?: boolean;
-  since?: string;
+  since?: Since;
   endpoint?: string;
   event?: string;
   yes?: boolean;
@@ -26,7 +26,7 @@ const pagesMax = 50;
 export function addFlags(command: Command): void {
   command
     .option("--failed", "all events that are not delivered, in place of one")
-    .option("--since <time>", "only those attempted since: 30m, 2h, 7d or a date")
+    .option("--since <time>", "only those attempted since: 30m, 2h, 7d or a date", parseSince)
     .option("--endpoint <url>", "only to this endpoint: its address, id or name")
     .option("--event <type>", "only of this type, as order.paid")
     .option("-y, --yes", "do not ask");
@@ -41,7 +41,7 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   }
   const events = await listFailed(context, {
     succeeded: false,
-    ...(since !== undefined && { start_timestamp: parseSince("--since", since, context.now()).toISOString() }),
+    ...(since !== undefined && { start_timestamp: new Date(resolveSince(since, context.now())).toISOString() }),
     ...(endpoint !== undefined && { endpoint_id: await resolveId(context, "webhooks", endpoint) }),
     ...(event !== undefined && { event_type: event }),
   });

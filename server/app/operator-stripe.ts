@@ -1,5 +1,6 @@
 /** `floe payments connect`: the operator makes the endpoint at Stripe that sends its events to this server. */
-import { ConfigError, isLoopback, readSettings } from "../platform/config.ts";
+import { isLoopbackUrl } from "../../shared/loopback.ts";
+import { ConfigError, readSettings } from "../platform/config.ts";
 import type { ConnectedEndpoint } from "../platform/processors/stripe-endpoint.ts";
 import { stripeWebhookPath } from "../platform/processors/stripe-event-types.ts";
 
@@ -30,7 +31,7 @@ function checkOrigin(address: string): string {
   const url = URL.parse(address);
   if (!url || !["http:", "https:"].includes(url.protocol))
     throw new ConfigError(`${address} is no address, such as https://shop.example.com.`);
-  if (isLoopback(url))
+  if (isLoopbackUrl(url))
     throw new ConfigError(
       `Stripe cannot reach ${url.origin}. On your own machine: stripe listen --forward-to ${url.host}${stripeWebhookPath}`,
     );

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
+import { isLoopbackHost, isLoopbackUrl } from "../../shared/loopback.ts";
 import { describeIssue } from "../../shared/words.ts";
 import { readAllowedReceivers } from "./external/network-addresses.ts";
 import { secretLengthMin, secretText } from "./secret-text.ts";
@@ -251,10 +252,6 @@ export class ConfigError extends Error {
 
 /** Of production (API-01). While developing there is no limit. */
 const requestsPerMinuteStandard = 500;
-const loopbackHosts = ["127.0.0.1", "localhost", "::1"];
-/** Whether an address is of this machine alone. */
-export const isLoopback = (url: URL): boolean => loopbackHosts.includes(getBareHost(url));
-const getBareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
 /** What is unsafe or unfinished about how a server is set up, for whoever starts it and for /readyz. */
 export function listWarnings(config: Config): string[] {
@@ -373,7 +370,7 @@ export function completeConfig(settings: Settings, generatedSecret?: string): Co
     settings.HOST === "0.0.0.0" || settings.HOST === "127.0.0.1" || settings.HOST === "::" ? "localhost" : host;
   const address = (settings.FLOE_URL ?? `http://${shown}:${settings.PORT}`).replace(/\/+$/, "");
   // Behind an address of its own stands a proxy, and behind that everybody.
-  const loopback = loopbackHosts.includes(settings.HOST) && isLoopback(new URL(address));
+  const loopback = isLoopbackHost(settings.HOST) && isLoopbackUrl(address);
   const development = embedded && loopback;
   return {
     ...settings,

@@ -3,7 +3,6 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { parseSince } from "../../cli/duration.ts";
 import { expandTypes, isMatching, parseMatch } from "../../cli/listen/filters.ts";
 import { eventTypes } from "../../shared/event-types.ts";
 import { handling } from "../support/handling.ts";
@@ -189,13 +188,4 @@ test("filters of listen: types by a part, and values of the event", () => {
   expect(isMatching(body, [parseMatch("data.customer.email=a@b"), parseMatch("data.amount=5")])).toBe(true);
   expect(isMatching(body, [parseMatch("data.customer.email=x")])).toBe(false);
   expect(() => parseMatch("type=x")).toThrow("must be data.FIELD=VALUE");
-});
-
-test.each([
-  ["2h", "2026-11-26T10:00:00.000Z"],
-  ["7d", "2026-11-19T12:00:00.000Z"],
-  ["2026-11-01", "2026-11-01T00:00:00.000Z"],
-])("--since %s", (text, at) => {
-  expect(parseSince("--since", text, Date.parse("2026-11-26T12:00:00Z")).toISOString()).toBe(at);
-  expect(() => parseSince("--since", "soon", 0)).toThrow("must be a length of time or a date");
 });

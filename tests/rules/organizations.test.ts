@@ -6,7 +6,6 @@ import {
   getDisputePolicy,
   isEmbedAllowed,
   isInGoodStanding,
-  isLocal,
   isOwnPage,
   type OrganizationRow,
   planUpdate,
@@ -109,16 +108,6 @@ describe("pages that may show a checkout (CHK-25)", () => {
     ["https://shop.example", [], false],
   ])("%s for %j: %s", (origin, hosts, isAllowed) => {
     expect(isEmbedAllowed(origin, hosts)).toBe(isAllowed);
-  });
-  test.each([
-    ["localhost", true],
-    ["shop.localhost", true],
-    ["127.0.0.1", true],
-    ["[::1]", true],
-    ["localhost.evil.example", false],
-    ["127.0.0.1.evil.example", false],
-  ])("%s is this machine: %s", (host, local) => {
-    expect(isLocal(host)).toBe(local);
   });
   test("are checked where the seller says so, and nowhere else", () => {
     const enforced = organization({

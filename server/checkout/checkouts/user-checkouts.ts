@@ -3,10 +3,11 @@ import type { z } from "zod";
 import { CheckoutCreate } from "../../../shared/api/checkouts.ts";
 import { findDestination, findWebPage } from "../../../shared/destinations.ts";
 import { ApiError, type Fault, fault, invalid } from "../../../shared/errors.ts";
+import { isLoopbackHost } from "../../../shared/loopback.ts";
 import { findDiscount } from "../../catalog/discounts/store.ts";
 import { findSeller } from "../../catalog/products/store.ts";
 import { findCustomerByEmail } from "../../customers/customers/store.ts";
-import { checkEmbed, isLocal, isOwnPage } from "../../identity/organizations/rules.ts";
+import { checkEmbed, isOwnPage } from "../../identity/organizations/rules.ts";
 import { findOrganization } from "../../identity/organizations/store.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
@@ -70,7 +71,8 @@ export async function getPages(ctx: Ctx, organization_id: string, request: ForUs
     if (text === undefined) return null;
     const here = findDestination(text, [new URL(ctx.config.url).origin]);
     const page = findWebPage(text);
-    const isTheirs = page && ((ctx.config.loopback && isLocal(page.hostname)) || (seller && isOwnPage(seller, page)));
+    const isTheirs =
+      page && ((ctx.config.loopback && isLoopbackHost(page.hostname)) || (seller && isOwnPage(seller, page)));
     if (here || isTheirs) return (here ?? page)?.href ?? null;
     const msg = "Only a page of the organization: on its website, or on one of its embed_hosts.";
     faults.push(fault([field], msg, "value_error", text));

@@ -1,5 +1,6 @@
 import { api } from "../../../shared/api/index.ts";
 import { WebhookEndpoint } from "../../../shared/api/webhooks.ts";
+import { isLoopbackUrl } from "../../../shared/loopback.ts";
 import type { Deps } from "../../platform/context.ts";
 import { seal, tryUnseal } from "../../platform/crypto/secrets.ts";
 import type { Relayed } from "../../platform/http/relayed.ts";
@@ -71,8 +72,7 @@ async function resolveSecret(deps: Deps, hosted: Hosted, { id, secret }: Endpoin
 /** The address to which Polar sends events. */
 export function getReceiverUrl({ config }: Deps, origin: string | undefined): string {
   const url = new URL(receiverPath, origin ?? config.url);
-  const isLocal = ({ hostname }: URL) => /^(localhost|127\.|\[::1\])/.test(hostname);
-  if (isLocal(url) && !isLocal(new URL(config.POLAR_URL ?? standardUrl)))
+  if (isLoopbackUrl(url) && !isLoopbackUrl(config.POLAR_URL ?? standardUrl))
     throw new PolarConnectionError(
       `Polar cannot reach ${url.origin}. Name the public address of this server with --url, or set FLOE_URL.`,
     );

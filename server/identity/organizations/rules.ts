@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { CheckoutOrganization, Organization, OrganizationUpdate } from "../../../shared/api/organizations.ts";
 import { ApiError, type Fault, fault } from "../../../shared/errors.ts";
+import { isLoopbackHost } from "../../../shared/loopback.ts";
 import type { organization } from "./tables.ts";
 
 export type OrganizationRow = typeof organization.$inferSelect;
@@ -211,12 +212,10 @@ export function planUpdate(row: Partial<OrganizationRow>, body: Partial<Update>,
   return patch;
 }
 
-export const isLocal = (host: string): boolean => /^(localhost|.*\.localhost|127\.0\.0\.1|\[::1\])$/.test(host);
-
 /** Whether an origin is on a list of hosts: `host`, or `*.host` for what is below it, each with an optional port. */
 export function isEmbedAllowed(origin: string, hosts: readonly string[]): boolean {
   const { protocol, hostname, port } = new URL(origin);
-  if (protocol !== "https:" && !isLocal(hostname)) return false;
+  if (protocol !== "https:" && !isLoopbackHost(hostname)) return false;
   const own = port === "" ? (protocol === "https:" ? "443" : "80") : port;
   return hosts.some((pattern) => {
     const [host = "", wanted = own] = pattern.toLowerCase().split(":");

@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, sql } from "drizzle-orm";
+import { isLoopbackUrl } from "../../../shared/loopback.ts";
 import { getServerClock } from "../clock.ts";
-import { type Config, isLoopback } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { Deps, Tx } from "../context.ts";
 import { seal, tryUnseal } from "../crypto/secrets.ts";
 import { addRows } from "../db/rows.ts";
@@ -211,7 +212,7 @@ async function deliverMail(
   const transport = createTransport({
     url,
     // A password is sent only over TLS; `?requireTLS=false` in the address disables this.
-    requireTLS: address.username !== "" && !isLoopback(address),
+    requireTLS: address.username !== "" && !isLoopbackUrl(address),
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
     socketTimeout: silenceMs,

@@ -1,6 +1,7 @@
 import { APIError, createAuthEndpoint, getAuthoritativeSessionFromCtx } from "better-auth/api";
 import { and, eq, gt, inArray, isNull } from "drizzle-orm";
 import { z } from "zod";
+import { isLoopbackUrl } from "../../../../shared/loopback.ts";
 import type { Deps } from "../../../platform/context.ts";
 import { hashWithEach } from "../../../platform/crypto/secrets.ts";
 import { transact } from "../../../platform/db/unit-of-work.ts";
@@ -210,8 +211,7 @@ const isLoopback = (address: string) => address === "::1" || getBucket(address).
  */
 function getPlace(from: string | null, browser: string, url: string): string {
   if (!from || !browser) return "unknown";
-  if (isLoopback(from) && isLoopback(browser))
-    return /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname) ? "this_computer" : "unknown";
+  if (isLoopback(from) && isLoopback(browser)) return isLoopbackUrl(url) ? "this_computer" : "unknown";
   if (getBucket(from) !== getBucket(browser)) return "another_address";
   // An IPv6 network is one home or office; its addresses change by themselves.
   return from !== browser && getBucket(from).includes("/") ? "same_network" : "same_address";
