@@ -87,6 +87,11 @@ const homes: [RegExp, RegExp, string][] = [
     /^(server\/platform\/db\/(database|pool)|tests\/(tidy|support\/memory-database))/,
     "what looks like a thing and does otherwise is not seen by who reads it",
   ],
+  [
+    /^import (?!type).* from "node:(https?|http2|tls|dns|dgram)";|\bfetch\(|\bcreateTransport\(|\bnew (Stripe|S3Client)\(/m,
+    /^(server\/platform\/(external\/(outbound|read-json|services)|mail-transport\/mail|processors\/stripe|storage\/s3|telemetry\/ops-server)|server\/identity\/accounts\/sign-in\/oauth|server\/hosted\/relay\/send|server\/app\/control|shared\/|cli\/|web\/|bin\/|bench\/|examples\/|tests\/)/,
+    "what calls another service asks assertOutsideTransaction first",
+  ],
   [/\b(TODO|FIXME|XXX)\b/, /^tests\/tidy/, "unfinished work has an issue, not a comment"],
   [/\/(work|root|home)\/\w+\//, /^tests\/tidy/, "no machine's paths"],
   [/\b(it|test|describe)\.(only|skip|todo)\(/, /^tests\/tidy/, "every test runs"],

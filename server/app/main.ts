@@ -31,6 +31,7 @@ import { checkSecret } from "../platform/db/secret-check.ts";
 import { runPreparation } from "../platform/jobs/deadline.ts";
 import type { StoppableWorker } from "../platform/jobs/drain.ts";
 import { redactError } from "../platform/loggable.ts";
+import { reportCallsInTransactions } from "../platform/telemetry/call-report.ts";
 import { openGauges } from "../platform/telemetry/metrics.ts";
 import { parseOpsAddress } from "../platform/telemetry/ops-address.ts";
 import { openOpsServer } from "../platform/telemetry/ops-server.ts";
@@ -130,6 +131,7 @@ export async function start(
     await checkSecret(opened);
     await runPreparation(() => resealStoredValues(opened));
     const deps = config.FLOE_MAINTENANCE ? opened : await pauseIfRestored(opened);
+    closing.push(reportCallsInTransactions(deps.log, !config.development));
     const watch = await runPreparation(() => watchProcesses(deps));
     closing.push(() => watch.leave());
     const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps) : undefined;

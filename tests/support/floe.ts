@@ -24,6 +24,7 @@ import { findDifferences } from "../../server/operations/verify/recompute.ts";
 import { completeConfig, getDatabaseOptions, readSettings } from "../../server/platform/config.ts";
 import type { Deps } from "../../server/platform/context.ts";
 import { openPostgres } from "../../server/platform/db/database.ts";
+import { guardCalls, watchRequests } from "../../server/platform/db/open-transaction.ts";
 import { createOutageLog } from "../../server/platform/db/outage-log.ts";
 import { runWorkers } from "../../server/platform/jobs/workers.ts";
 import type { Provider } from "../../server/platform/provider.ts";
@@ -149,6 +150,8 @@ async function recountLists(db: Deps["db"]): Promise<void> {
   if (rows.length > 0) throw new Error(`Lists do not know how many rows they have: ${JSON.stringify(rows)}`);
 }
 
+const guardProcessor = (own: Deps["processor"]) => guardCalls("the card processor:", "money", own);
+
 const quick: PasswordRecipe = { kind: "scrypt", ln: 4, r: 8, p: 1 };
 
 /** A whole floe in this process, its outside world replaced by nothing but the test processor and a movable clock. */
@@ -188,7 +191,9 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const time = options.realTime || options.worker ? { now: () => new Date() } : clock;
   const base = await openDeps(database.db, config, log, time);
   const deps: Deps = { ...base, ...options.replace?.(base) };
-  const { processor: own } = deps;
+  // A part that a test puts in place keeps the guard of the one that it replaces.
+  const own = deps.processor === base.processor ? base.processor : guardProcessor(deps.processor);
+  deps.processor = own;
   deps.processors = { own, tax: deps.taxCalculator, test: own.test ? own : base.processors.test };
   const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps, options.breaker) : undefined;
   const auth = createAuth(deps, {
@@ -211,6 +216,8 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   else await app.ready();
   const worker = options.worker ? await startWorker(deps, hosted ? createHostedWorkers(hosted) : []) : undefined;
 
+  const unguarded: string[] = [];
+  const endWatch = watchRequests((call) => unguarded.push(`${call}\n${new Error().stack}`));
   const request: Floe["request"] = async (method, path, { token, body, headers = {} } = {}) => {
     const answer = await app.inject({
       method: method as "GET",
@@ -282,6 +289,8 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
       if (hosted) await runWorkers(deps, createHostedWorkers(hosted));
     },
     async close() {
+      endWatch();
+      if (unguarded.length > 0) throw new Error(`Called inside of a transaction:\n${unguarded.join("\n")}`);
       // Measurements make them by the ten thousand.
       if (!options.databaseUrl || process.env.VITEST) {
         await recomputeOrders(deps.db);

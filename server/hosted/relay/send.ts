@@ -1,6 +1,7 @@
 import { Agent as AgentHttp, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as AgentHttps, request as requestHttps } from "node:https";
 import type { Readable } from "node:stream";
+import { assertOutsideTransaction } from "../../platform/db/open-transaction.ts";
 
 export type SentCall = {
   method: string;
@@ -54,6 +55,7 @@ export function openSender({ url, timeoutMs }: SendTerms): { send: Send; close()
   const isSecure = base.protocol === "https:";
   const prefix = base.pathname.replace(/\/+$/, "");
   const send: Send = async (call) => {
+    assertOutsideTransaction("the relayed service");
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     let wasSent = false;
     const { method, path, headers, body, signal } = call;

@@ -1,3 +1,4 @@
+import { assertOutsideTransaction } from "../../platform/db/open-transaction.ts";
 import type { OutboundPolicy, OutboundReply } from "../../platform/external/outbound.ts";
 import { findProgram, openThread } from "../../platform/jobs/thread.ts";
 
@@ -32,6 +33,7 @@ export function openSender(address: string, reach: Omit<OutboundPolicy, "lookup"
   let isOpen = false;
   return {
     async post(headers: Record<string, string>, body: string): Promise<OutboundReply> {
+      assertOutsideTransaction("a webhook endpoint");
       isOpen = true;
       const reply = await thread.ask({ kind: "call", line, address, reach, headers, body });
       if (!reply) throw new Error("A call was answered as an end is.");

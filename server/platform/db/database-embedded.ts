@@ -12,6 +12,7 @@ import { getDeadline } from "../jobs/deadline.ts";
 import { getHeavyWork, startStatement } from "../jobs/heavy-work.ts";
 import type { OpenDatabase } from "./database.ts";
 import { DatabaseError, listPending } from "./migrate.ts";
+import { runAsTransaction } from "./open-transaction.ts";
 
 /** Pages that it keeps in memory. It would keep four times as many, all of which count as this process's own. */
 const buffers = "32MB";
@@ -61,7 +62,7 @@ function preventDeadlock(pglite: PGlite): PGlite {
         const hasSteps = getHeavyWork() !== undefined || getDeadline() !== undefined;
         const run = hasSteps ? (tx: Transaction) => inner(withSteps(tx)) : inner;
         try {
-          return await asking.run(transaction, () => value.apply(target, [run]));
+          return await asking.run(transaction, () => runAsTransaction(() => value.apply(target, [run])));
         } finally {
           transaction.isOpen = false;
         }

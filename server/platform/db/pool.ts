@@ -4,6 +4,7 @@ import { getDeadline, runWithoutDeadline } from "../jobs/deadline.ts";
 import { awaitStatement, awaitWithin, getHeavyWork, startStatement } from "../jobs/heavy-work.ts";
 import { runStatementSpan } from "../telemetry/spans.ts";
 import { getTrace } from "../telemetry/trace.ts";
+import { runAsTransaction } from "./open-transaction.ts";
 import { unpreparedPlan } from "./unprepared.ts";
 import { ConnectionLostError, isConnectionLost, PoolBusyError } from "./unreachable.ts";
 
@@ -340,6 +341,8 @@ export function openPool(url: string, limits: PoolLimits): Pool {
     }
   }
 
+  const beginMarked = <T>(work: (client: object) => Promise<T>): Promise<T> => runAsTransaction(() => begin(work));
+
   const runQuery: Ask = async (query) => {
     const bundle = bundles.getStore() ?? { connection: undefined, open: 0 };
     bundle.connection ??= acquireConnection();
@@ -368,5 +371,5 @@ export function openPool(url: string, limits: PoolLimits): Pool {
     const isStuck = used >= max && performance.now() - givenBackAt > stuckMs;
     return { open: open.size, used, waiting: waitingCount, max, isStuck };
   }
-  return Object.assign(client, { unsafe: getUnsafe(runQuery), begin, end, getUse });
+  return Object.assign(client, { unsafe: getUnsafe(runQuery), begin: beginMarked, end, getUse });
 }

@@ -4,6 +4,7 @@ import { Agent as AgentHttps, request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Config } from "../config.ts";
+import { assertOutsideTransaction } from "../db/open-transaction.ts";
 import { createCallSignal } from "../jobs/deadline.ts";
 import { type AllowedReceivers, isAllowedAddress, isPrivateAddress, isPublicAddress } from "./network-addresses.ts";
 
@@ -134,6 +135,7 @@ export function wrapLookup(text: string, reach: OutboundPolicy): LookupFunction 
 
 /** As `findRefusal`, and looks the name up too. A name that cannot be resolved now is let through: sending checks again. */
 export async function checkAddress(text: string, reach: OutboundPolicy): Promise<string | undefined> {
+  assertOutsideTransaction("the lookup of a host name");
   const refusal = findRefusal(text, reach);
   if (refusal !== undefined || reach.private_allowed) return refusal;
   const host = getBareHost(new URL(text));

@@ -1,6 +1,7 @@
 /** Reading a small JSON document of an address that a seller named, within limits of time and size. */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { assertOutsideTransaction } from "../db/open-transaction.ts";
 import { createCallSignal } from "../jobs/deadline.ts";
 import { findRefusal, type OutboundPolicy, wrapLookup } from "./outbound.ts";
 
@@ -17,6 +18,7 @@ export class UnreadableDocumentError extends Error {
  * developer's own machine. Redirects are not followed: they could lead to an address that was not checked.
  */
 export async function readJson(address: string, reach: OutboundPolicy): Promise<unknown> {
+  assertOutsideTransaction("a document of a seller's address");
   const url = new URL(address);
   const isSecure = url.protocol === "https:";
   const refusal = findRefusal(address, reach);

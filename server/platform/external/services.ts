@@ -1,4 +1,5 @@
 import { ApiError } from "../../../shared/errors.ts";
+import { assertOutsideTransaction } from "../db/open-transaction.ts";
 import { createCallSignal } from "../jobs/deadline.ts";
 
 /** What a call to another service may take. */
@@ -26,6 +27,7 @@ async function readJson(answer: Response): Promise<unknown> {
 
 /** Ask another service's API. Where it leads elsewhere is an answer like others, and not followed. Throws where there is no answer. */
 export async function fetchService(url: string, init: RequestInit): Promise<ServiceAnswer> {
+  assertOutsideTransaction("another service's API");
   const answer = await fetch(url, { ...init, signal: createCallSignal(timeoutMs), redirect: "manual" });
   return { status: answer.status, json: await readJson(answer), headers: answer.headers };
 }

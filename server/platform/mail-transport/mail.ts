@@ -4,6 +4,7 @@ import { getServerClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deps, Tx } from "../context.ts";
 import { seal, tryUnseal } from "../crypto/secrets.ts";
+import { assertOutsideTransaction } from "../db/open-transaction.ts";
 import { addRows } from "../db/rows.ts";
 import { mails } from "../db/tables.ts";
 import { createId } from "../ids.ts";
@@ -206,6 +207,7 @@ async function deliverMail(
     reply_to?: string | null;
   },
 ): Promise<void> {
+  assertOutsideTransaction("the mail server");
   const { createTransport } = await import("nodemailer");
   const { default: parseAddresses } = await import("nodemailer/lib/addressparser");
   const address = new URL(url);

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../context.ts";
+import { guardCalls } from "../db/open-transaction.ts";
 import { processorCalls } from "../telemetry/metrics.ts";
 import { runCallSpan } from "../telemetry/spans.ts";
 import { type Processor, ProcessorError, type Processors } from "./processor.ts";
@@ -26,7 +27,7 @@ export async function openProcessors(config: Config, db: Database, clock: Clock)
   return { own, test: measureCalls(createTestProcessor(db, clock)), tax: await openTaxCalculator(config) };
 }
 
-/** A processor whose calls are measured: how long they took, and whether they gave an answer. A declined card is an answer. */
+/** A processor whose calls are refused inside of a transaction, and measured: how long they took, and whether they gave an answer. A declined card is an answer. */
 function measureCalls<T extends Processor>(processor: T): T {
   const measured: Record<string, unknown> = { ...processor };
   for (const [key, value] of Object.entries(processor)) {
@@ -44,7 +45,7 @@ function measureCalls<T extends Processor>(processor: T): T {
       return made;
     };
   }
-  return measured as T;
+  return guardCalls("the card processor:", "money", measured as T);
 }
 
 /** The service that computes tax, where the settings say that one does; null where it follows from the sellers' registrations. */
@@ -55,5 +56,6 @@ async function openTaxCalculator({
 }: Config): Promise<TaxCalculator | null> {
   if (FLOE_TAX !== "stripe" || !STRIPE_SECRET_KEY) return null;
   const { createStripeTax } = await import("./stripe-tax.ts");
-  return createStripeTax({ secret_key: STRIPE_SECRET_KEY, api_url: STRIPE_API_URL });
+  const tax = createStripeTax({ secret_key: STRIPE_SECRET_KEY, api_url: STRIPE_API_URL });
+  return guardCalls("the tax calculator:", "service", tax);
 }

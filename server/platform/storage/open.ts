@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config, Settings } from "../config.ts";
+import { guardCalls } from "../db/open-transaction.ts";
 import { createDiskStorage } from "./disk.ts";
 import type { Storage } from "./storage.ts";
 
@@ -13,7 +14,10 @@ export const findFilesFolder = ({
   S3_BUCKET ? null : resolve(FLOE_FILES_DIR ?? join(FLOE_DATA_DIR, "files"));
 
 /** The storage that the settings name: a bucket where one is set, otherwise a folder on this machine's disk. */
-export async function openStorage(config: Config, clock: Clock): Promise<Storage> {
+export const openStorage = async (config: Config, clock: Clock): Promise<Storage> =>
+  guardCalls("the file storage:", "service", await openUnguarded(config, clock));
+
+async function openUnguarded(config: Config, clock: Clock): Promise<Storage> {
   const { S3_BUCKET, S3_REGION, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = config;
   const folder = findFilesFolder(config);
   if (folder !== null || !S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY)

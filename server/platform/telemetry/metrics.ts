@@ -32,6 +32,10 @@ export const processorCalls = registry.createHistogram(
   "How long calls of the card processor took, by call and outcome.",
   secondsBounds,
 );
+export const callsInTransactions = registry.createCounter(
+  "floe_calls_in_transactions_total",
+  "Calls of other services while a transaction was open, by call.",
+);
 export const mailsSent = registry.createCounter("floe_mails_total", "Attempts to send a mail, by outcome.");
 export const bounces = registry.createCounter("floe_mail_bounces_total", "Addresses that took no mail, by kind.");
 export const payments = registry.createCounter("floe_payments_total", "Payments, by result.");

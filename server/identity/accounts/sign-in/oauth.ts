@@ -7,6 +7,7 @@ import {
   type OAuthProvider,
   refreshAccessTokenRequest,
 } from "better-auth/oauth2";
+import { assertOutsideTransaction } from "../../../platform/db/open-transaction.ts";
 
 const timeoutMs = 10_000;
 
@@ -27,6 +28,7 @@ export const signUpFlags = (signUp: SignUp) => ({
 
 /** One answer of a service, in JSON; undefined when it gives none. Redirects are not followed: they lead anywhere. */
 export async function fetchJson(url: string, init: RequestInit = {}): Promise<Record<string, unknown> | undefined> {
+  assertOutsideTransaction("a sign-in service");
   try {
     const answer = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
     const body: unknown = answer.ok ? await answer.json() : undefined;
