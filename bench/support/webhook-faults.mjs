@@ -244,5 +244,7 @@ export const webhookFaults = {
       "and ${events.request_id} is null limit 1",
       ...heading,
     ],
+    ["sent-to-nobody", "server/messaging/webhooks/service.ts", "      rejectSwitchedOff(found.endpoint);\n", "", "tests/api/webhooks.test.ts"],
+    ["replayed-to-nobody", "server/messaging/webhooks/replays.ts", "      rejectSwitchedOff(locked);\n", "", "tests/api/webhook-replays.test.ts"],
   ],
 };

@@ -47,17 +47,30 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   });
   if (!options.dryRun && events.length > 0) await confirm(context, `Send ${events.length} events again?`, options.yes);
   const sent: string[] = [];
+  const refused: { id: string; reason: string }[] = [];
   for (const { id } of options.dryRun ? [] : events) {
     if (context.io.signal.aborted)
       throw new Fault("interrupted", `stopped after ${sent.length} of ${events.length} events`);
-    await request(context, routes.webhooks.redeliver, { params: { id } });
-    sent.push(id);
+    try {
+      await request(context, routes.webhooks.redeliver, { params: { id } });
+      sent.push(id);
+    } catch (error) {
+      // Its endpoint is switched off, or it was archived meanwhile. The others have nothing to do with it.
+      if (!(error instanceof Fault) || (error.parts.status !== 404 && error.parts.status !== 422)) throw error;
+      refused.push({ id, reason: error.parts.places?.[0]?.msg ?? error.message });
+    }
   }
-  if (context.json) context.print(`${JSON.stringify({ found: events.length, redelivered: sent.length, events })}\n`);
+  if (context.json)
+    context.print(`${JSON.stringify({ found: events.length, redelivered: sent.length, refused, events })}\n`);
   else if (options.dryRun) context.print(events.map(({ id, type }) => `${type}  ${id}\n`).join(""));
   else context.say(events.length === 0 ? "No delivery has failed.\n" : `Sending ${sent.length} events again.\n`);
+  if (refused.length > 0) throw new Fault("error", describeRefused(refused, events.length));
   return true;
 }
+
+/** How many were refused, and why, each reason once. */
+const describeRefused = (refused: readonly { reason: string }[], total: number): string =>
+  [`${refused.length} of ${total} events were not sent`, ...new Set(refused.map(({ reason }) => reason))].join("\n");
 
 /** The events of failed attempts that no later attempt has delivered, the oldest first. */
 async function listFailed(context: Context, filter: Record<string, unknown>): Promise<{ id: string; type: string }[]> {

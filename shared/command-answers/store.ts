@@ -130,6 +130,7 @@ const StreamedEvent = z.object({ cursor: z.string(), type: z.string(), timestamp
 const Redelivered = z.object({
   found: count,
   redelivered: count,
+  refused: z.array(z.object({ id: z.string(), reason: z.string() })),
   events: z.array(z.object({ id: z.string(), type: z.string() })),
 });
 

@@ -162,6 +162,9 @@ test("WHK-49: only some are in the queue at a time; stopping leaves the rest; a 
   expect((await db.select().from(webhookReplays).where(key))[0]).toMatchObject({ requeued: 0, finished_at: null });
   const stopped = await seller.client.webhooks.stopReplay({ params: { id: begun.id ?? "" } });
   expect(stopped).toMatchObject({ status: "stopped", requeued: 0 });
+  // Another begins once the endpoint is on: until then it would only wait.
+  await expect(replay({ since: from })).rejects.toMatchObject({ status: 422 });
+  expect(await replay({ since: from, preview: true })).toMatchObject({ status: "preview", total: 1 });
   await seller.client.webhooks.updateEndpoint({ params: { id }, body: { enabled: true } });
   receiver.received.length = 0;
   floe.clock.advance(60_000);

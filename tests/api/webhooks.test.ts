@@ -304,6 +304,24 @@ describe("redelivery", () => {
     expect(only(await copies(made.id))).toMatchObject({ succeeded: true, last_http_code: 500 });
   });
 
+  test("to an endpoint that is switched off is refused, and changes nothing (WHK-17)", async () => {
+    const made = await endpoint();
+    await happen("product.created");
+    await floe.runJobs();
+    const before = only(await copies(made.id));
+    await seller.client.webhooks.updateEndpoint({ params: { id: made.id }, body: { enabled: false } });
+    const answer = await floe.request("POST", `/v1/webhooks/events/${before.id}/redeliver`, { token: seller.key });
+    expect([answer.status, answer.json]).toMatchObject([
+      422,
+      { detail: [{ loc: ["path", "id"], msg: expect.stringContaining(`${made.url} is switched off`) }] },
+    ]);
+    expect(only(await copies(made.id))).toEqual(before);
+    await seller.client.webhooks.updateEndpoint({ params: { id: made.id }, body: { enabled: true } });
+    await seller.client.webhooks.redeliver({ params: { id: before.id } });
+    await floe.runJobs();
+    expect(receiver.received).toHaveLength(2);
+  });
+
   test("of unknown, foreign, archived or deleted is 404 (WHK-16, WHK-17)", async () => {
     const made = await endpoint();
     await happen("product.created");

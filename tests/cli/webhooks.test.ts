@@ -11,6 +11,7 @@ import { floe, standIn } from "./support.ts";
 const secret = "polar_whs_secret";
 const endpoint = { id: "01890a5d-ac96-774b-bcce-b302099a8057", url: "https://example.com/hooks", name: "Shop" };
 let answers: Record<string, unknown>;
+let refusals: Record<string, unknown>;
 const server = await standIn(({ path, method, body, url }, response) => {
   if (path === "/v1/webhooks/listen") {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -21,6 +22,8 @@ const server = await standIn(({ path, method, body, url }, response) => {
     const detail = [{ loc: ["body", "url"], msg: "The address must begin with https://.", type: "value_error" }];
     return { status: 422, json: { error: "RequestValidationError", detail } };
   }
+  const refusal = refusals[`${method} ${path}`];
+  if (refusal) return { status: 422, json: refusal };
   if (path.startsWith("/v1/organizations/")) return { json: { id: "o1", items: [{ id: "o1" }] } };
   return {
     json: answers[`${method} ${path}`] ??
@@ -57,6 +60,7 @@ const verify: Rule = ({ headers, text }) => {
 beforeEach(() => {
   rule = verify;
   answers = {};
+  refusals = {};
   server.received.length = 0;
 });
 afterEach(() => void seen.splice(0));
@@ -176,6 +180,19 @@ test("redeliver by filter sends each failed event once, and those that came thro
   const posts = server.received.filter(({ method }) => method === "POST").map(({ path }) => path);
   expect(posts).toEqual(["a", "b"].map((id) => `/v1/webhooks/events/${id}/redeliver`));
   expect((await floe(["webhooks", "redeliver", "--since", "2h"], { env })).code).toBe(64);
+});
+
+test("redeliver by filter goes on after an event whose endpoint is switched off, and names it", async () => {
+  const items = ["a", "b"].map((id) => ({
+    webhook_event: { id, type: "order.paid", succeeded: false, is_archived: false },
+  }));
+  answers["GET /v1/webhooks/deliveries"] = { items, pagination: { max_page: 1 } };
+  const msg = "The endpoint https://example.com/hooks is switched off.";
+  const detail = [{ type: "value_error", loc: ["path", "id"], msg }];
+  refusals["POST /v1/webhooks/events/b/redeliver"] = { error: "RequestValidationError", detail };
+  const { code, out, err } = await floe(["webhooks", "redeliver", "--failed", "--yes"], { env });
+  expect([code, JSON.parse(out)]).toMatchObject([1, { redelivered: 1, refused: [{ id: "b", reason: msg }] }]);
+  expect(err).toContain("1 of 2 events were not sent");
 });
 
 test("filters of listen: types by a part, and values of the event", () => {

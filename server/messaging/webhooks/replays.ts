@@ -10,6 +10,7 @@ import { createId } from "../../platform/ids.ts";
 import type { RowWorker } from "../../platform/jobs/workers.ts";
 import { lockEndpoint, wakeEndpoints } from "./queue.ts";
 import * as store from "./replays-store.ts";
+import { rejectSwitchedOff } from "./rules.ts";
 import { findEndpoint } from "./store.ts";
 import { webhookReplays } from "./tables.ts";
 
@@ -50,6 +51,7 @@ export const replayService: Replays = {
     return transact(ctx, async (tx) => {
       const locked = await lockEndpoint(tx, key);
       if (!locked || locked.deleted_at !== null) throw notFound();
+      rejectSwitchedOff(locked);
       const open = await store.findOpenReplay(tx, key);
       if (open)
         throw new ApiError(

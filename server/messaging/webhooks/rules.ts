@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { ApiError } from "../../../shared/errors.ts";
 import { type EventType, eventTypesOf } from "../../../shared/event-types.ts";
 import { adapt, type ClientProfile } from "../../platform/http/profiles.ts";
 
@@ -102,6 +103,13 @@ export const buildHeaders = (
   "webhook-signature": secrets.map((secret) => sign(secret, id, timestamp, body)).join(" "),
   ...(request_id !== null && { "x-request-id": request_id }),
 });
+
+/** Refuse what would wait without a word: nothing is sent to an endpoint that is off (WHK-17, WHK-49). */
+export function rejectSwitchedOff({ enabled, url }: { enabled: boolean; url: string }): void {
+  if (enabled) return;
+  const msg = `The endpoint ${url} is switched off, and nothing is sent to it. Switch it on: it then gets what it missed.`;
+  throw new ApiError("RequestValidationError", [{ type: "value_error", loc: ["path", "id"], msg }]);
+}
 
 /** Whether a client can read an event of this type: one it does not know throws in its hands. */
 export const supportsEvent = (profile: Pick<ClientProfile, "generation">, type: string): boolean =>

@@ -31,7 +31,7 @@ import { findHeadersRefusal, openHeaders, sealHeaders } from "./own-headers.ts";
 import { sendProbe } from "./probe.ts";
 import { wakeEndpoints } from "./queue.ts";
 import { replayService } from "./replays.ts";
-import { selectKnown } from "./rules.ts";
+import { rejectSwitchedOff, selectKnown } from "./rules.ts";
 import { findOverlapEnd, planPreviousSecrets } from "./secrets.ts";
 import * as store from "./store.ts";
 import { webhookEndpoints } from "./tables.ts";
@@ -239,6 +239,7 @@ export const webhookService: Service<typeof webhooks, Ctx> = {
       const key = { organization_id: requireOrganization(ctx), id: params.id };
       const found = await store.lockWebhookEvent(tx, key);
       if (!found || found.event.is_archived || found.endpoint.deleted_at !== null) throw notFound();
+      rejectSwitchedOff(found.endpoint);
       const now = ctx.clock.now();
       await store.updateWebhookEvent(tx, key, {
         ...{ skipped: false, attempts: 0, attempted_at: null, waits: false },
