@@ -118,6 +118,15 @@ export const webhookFaults = {
     ["redelivery-holds", queue, "} is null)`,", "} is null or true)`,", ...ordering],
     ["lease-ignored", delivery, "const holds = endpoint.lease === run.lease;", "const holds = true;", ...ordering],
     ["not-restarted", upkeep, "isNull(due_at),", "eq(enabled, false),", ...ordering],
+    ["wake-overlooked", queue, "locked.lease is null", "${lease} is null", "tests/api/webhooks-workers.test.ts"],
+    ["wake-unlocked", queue, " order by ${id} for no key update)", ")", "tests/api/webhooks-workers.test.ts"],
+    [
+      "sender-waits",
+      store,
+      "where(isKeptFor(organization_id)).orderBy(asc(webhookEndpoints.id));",
+      'where(isKeptFor(organization_id)).orderBy(asc(webhookEndpoints.id)).for("no key update");',
+      "tests/api/webhooks-workers.test.ts",
+    ],
     ["not-woken", jobs, "await wakeEndpoints(tx, organization_id, told, now);", "", ...ordering],
     [
       "off-dropped",
@@ -244,7 +253,19 @@ export const webhookFaults = {
       "and ${events.request_id} is null limit 1",
       ...heading,
     ],
-    ["sent-to-nobody", "server/messaging/webhooks/service.ts", "      rejectSwitchedOff(found.endpoint);\n", "", "tests/api/webhooks.test.ts"],
-    ["replayed-to-nobody", "server/messaging/webhooks/replays.ts", "      rejectSwitchedOff(locked);\n", "", "tests/api/webhook-replays.test.ts"],
+    [
+      "sent-to-nobody",
+      "server/messaging/webhooks/service.ts",
+      "      rejectSwitchedOff(found.endpoint);\n",
+      "",
+      "tests/api/webhooks.test.ts",
+    ],
+    [
+      "replayed-to-nobody",
+      "server/messaging/webhooks/replays.ts",
+      "      rejectSwitchedOff(locked);\n",
+      "",
+      "tests/api/webhook-replays.test.ts",
+    ],
   ],
 };

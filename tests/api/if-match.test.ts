@@ -39,7 +39,7 @@ const ask = async (
   const json = (await answer.json()) as Record<string, unknown>;
   return { status: answer.status, tag: answer.headers.get("etag") ?? "", json };
 };
-/** Ask as somebody else does, who has no part in the transaction that is open. */
+/** Ask as another client does, which has no part in the transaction that is open. */
 const askOutside = AsyncLocalStorage.bind(ask);
 let emails = 0;
 const makeCustomer = async () => {

@@ -23,16 +23,17 @@ async function dispatch(deps: Deps, rows: readonly [RowKey, ...RowKey[]]): Promi
   // Most sellers have no endpoint, and each of their sales has several events.
   const ids = rows.map(({ id }) => id);
   if (await store.markUnheard(deps.db, organization_id, ids, deps.clock.now())) return;
-  for (let rest = ids; rest.length > 0; ) rest = rest.slice(await dispatchSome(deps, rows, rest));
+  for (let rest = ids; rest.length > 0; ) rest = await dispatchSome(deps, organization_id, rest);
 }
 
-/** The first of them, as many as one transaction bears. Answers how many. */
-async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[]): Promise<number> {
-  const { organization_id = "" } = key ?? {};
+/** The first of them, as many as one transaction bears. Answers those that are left. */
+async function dispatchSome(deps: Deps, organization_id: string, ids: string[]): Promise<string[]> {
   return transact(deps, async (tx) => {
-    const endpoints = await store.lockListening(tx, organization_id);
-    const some = ids.slice(0, Math.max(1, copiesMax / endpoints.length));
-    const occurrences = await store.lockUndispatched(tx, organization_id, some);
+    // Dispatches of the same events wait here for each other. The endpoints are read later than the events, so that one that was
+    // switched on before an event happened gets it.
+    const undispatched = await store.lockUndispatched(tx, organization_id, ids);
+    const endpoints = await store.listListening(tx, organization_id);
+    const occurrences = undispatched.slice(0, Math.max(1, copiesMax / endpoints.length));
     const now = deps.clock.now();
     const name = endpoints.some(({ format }) => format !== "raw")
       ? await findOrganizationName(tx, organization_id)
@@ -48,13 +49,15 @@ async function dispatchSome(deps: Deps, [key]: readonly RowKey[], ids: string[])
       }));
     });
     await store.insertWebhookEvents(tx, copies);
-    await store.markDispatched(tx, organization_id, some, now);
+    const taken = occurrences.map(({ id }) => id);
+    await store.markDispatched(tx, organization_id, taken, now);
     const told = [...new Set(copies.map(({ endpoint_id }) => endpoint_id))];
     if (told.length > 0) {
-      await wakeEndpoints(tx, organization_id, told, now);
       deps.jobs.wake(tx, deliveryWorker.name);
+      // Last, so that a sender of the endpoint waits for no more than this statement and the commit.
+      await wakeEndpoints(tx, organization_id, told, now);
     }
-    return some.length;
+    return undispatched.slice(taken.length).map(({ id }) => id);
   });
 }
 

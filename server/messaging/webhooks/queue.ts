@@ -1,5 +1,5 @@
 /** The statements of endpoints' queues: events that wait for their attempts, in their order, and what becomes of them. */
-import { and, asc, eq, getTableColumns, gt, inArray, isNotNull, isNull, lte, min, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, inArray, isNotNull, lte, min, type SQL, sql } from "drizzle-orm";
 import type { Deps, Tx } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
 import { isAmong, matchKey, type RowKey } from "../../platform/db/rows.ts";
@@ -157,22 +157,20 @@ export async function releaseQueues(
   if (released.length > 0) jobs.wake(tx, "webhooks.deliver");
 }
 
-/** Let endpoints that got events have their turn, unless a sender has it already and looks for more. */
+/**
+ * Let endpoints that got events have their turn, unless a sender has it already and looks for more. A sender that is just ending its
+ * turn has not seen these events, so its end is awaited. The conditions ask the locked row: the row that the statement began with
+ * may be an earlier one.
+ */
 export async function wakeEndpoints(tx: Tx, organization_id: string, ids: readonly string[], now: Date): Promise<void> {
-  const { due_at, paused_until, lease, enabled, deleted_at } = webhookEndpoints;
-  const at = sql`greatest(${now.toISOString()}::timestamptz, ${paused_until})`;
-  await tx
-    .update(webhookEndpoints)
-    .set({ due_at: at })
-    .where(
-      and(
-        isAmong(organization_id, webhookEndpoints.id, ids),
-        eq(enabled, true),
-        isNull(deleted_at),
-        isNull(lease),
-        sql`(${due_at} is null or ${due_at} > ${at})`,
-      ),
-    );
+  const { id, due_at, paused_until, lease, enabled, deleted_at } = webhookEndpoints;
+  await tx.execute(sql`
+    with locked as materialized (
+      select ${id}, ${due_at}, ${lease}, ${enabled}, ${deleted_at}, greatest(${now.toISOString()}::timestamptz, ${paused_until}) as at
+      from ${webhookEndpoints} where ${isAmong(organization_id, id, ids)} order by ${id} for no key update)
+    update ${webhookEndpoints} set due_at = locked.at from locked
+    where ${webhookEndpoints.organization_id} = ${organization_id} and ${id} = locked.id and locked.enabled and locked.lease is null
+      and locked.deleted_at is null and (locked.due_at is null or locked.due_at > locked.at)`);
 }
 
 /** How these events of an endpoint stand, kept until the transaction ends. The caller holds the endpoint. */

@@ -193,18 +193,9 @@ export async function markUnheard(
   return marked.length > 0;
 }
 
-/**
- * Lock the endpoints of an organization that get its events, so that dispatches of their events run one after the other. It is not a
- * full lock, because foreign key checks of other transactions would wait for that.
- */
-export async function lockListening(tx: Tx, organization_id: string): Promise<EndpointRow[]> {
-  return tx
-    .select()
-    .from(webhookEndpoints)
-    .where(isKeptFor(organization_id))
-    .orderBy(asc(webhookEndpoints.id))
-    .for("no key update");
-}
+/** The endpoints of an organization that get its events. */
+export const listListening = (tx: Tx, organization_id: string): Promise<EndpointRow[]> =>
+  tx.select().from(webhookEndpoints).where(isKeptFor(organization_id)).orderBy(asc(webhookEndpoints.id));
 
 /** Insert the endpoints' copies of events; existing copies are not changed. */
 export async function insertWebhookEvents(tx: Tx, rows: (typeof webhookEvents.$inferInsert)[]): Promise<void> {

@@ -32,7 +32,7 @@ let report: ((call: string) => void) | undefined;
 
 /**
  * From now on, report a call of kind `service` and let it pass: a lock that is held longer is better than a failed sale. A call
- * of kind `money` is refused anyway: nobody would know of a charge whose transaction is rolled back.
+ * of kind `money` is refused anyway: a charge whose transaction is rolled back would be unknown.
  */
 export function setCallReport(reportCall: ((call: string) => void) | undefined): void {
   report = reportCall;
