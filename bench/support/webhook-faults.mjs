@@ -84,8 +84,8 @@ export const webhookFaults = {
     [
       "new-ends-pause",
       queue,
-      "const { due_at, paused_until, lease, enabled, deleted_at } = webhookEndpoints;",
-      "const { due_at, created_at: paused_until, lease, enabled, deleted_at } = webhookEndpoints;",
+      "const { id, due_at, paused_until, lease, enabled, deleted_at } = webhookEndpoints;",
+      "const { id, due_at, created_at: paused_until, lease, enabled, deleted_at } = webhookEndpoints;",
       ...pausing,
     ],
     [
@@ -245,7 +245,7 @@ export const webhookFaults = {
       ...heading,
     ],
     ["not-resealed", secrets, 'row.headers && reseal(row.headers, "webhook-headers")', "row.headers", ...heading],
-    ["request-of-none", rules, '...(request_id !== null && { "x-request-id": request_id }),', "", ...heading],
+    ["request-of-none", rules, '...(origin?.request_id && { "x-request-id": origin.request_id }),', "", ...heading],
     [
       "request-of-others",
       queue,
@@ -266,6 +266,14 @@ export const webhookFaults = {
       "      rejectSwitchedOff(locked);\n",
       "",
       "tests/api/webhook-replays.test.ts",
+    ],
+    ["trace-dropped", rules, "...(origin?.traceparent && { traceparent: origin.traceparent }),", "", ...heading],
+    [
+      "trace-made-up",
+      "server/platform/telemetry/spans.ts",
+      "trace?.isTraced ? trace.traceparent : undefined",
+      "trace?.traceparent",
+      ...heading,
     ],
   ],
 };

@@ -145,3 +145,26 @@ test("an event of a request carries the request's id, and an event of a job none
   await seller.client.webhooks.probe({ body: { url: receiver.url } });
   expect(receiver.received.at(-1)?.headers["x-request-id"]).toBeUndefined();
 });
+
+test("WHK-51: an event of a traced request carries its trace in each attempt, and one of a plain request none", async () => {
+  await create();
+  const make = async (headers: Record<string, string>) => {
+    const { products } = floe.client(seller.key, headers);
+    await products.create({ body: { name: "Guide", prices: [{ amount_type: "free" }] } });
+    await floe.runJobs();
+    return receiver.received.at(-1)?.headers.traceparent;
+  };
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  receiver.answer(500);
+  const first = await make({ traceparent: `00-${trace}-00f067aa0ba902b7-01` });
+  expect(first).toMatch(new RegExp(`^00-${trace}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`));
+  receiver.answer(200);
+  const attempts = receiver.received.length;
+  floe.clock.advance(60_000);
+  await floe.runJobs();
+  expect(receiver.received.slice(attempts).map(({ headers }) => headers.traceparent)).toEqual([first]);
+  // What the caller decided, such as not to record it, is passed on; what is no trace is not.
+  expect(await make({ traceparent: `00-${trace}-00f067aa0ba902b7-00` })).toMatch(/-00$/);
+  expect(await make({ traceparent: "00-nonsense\r\nx: y" })).toBeUndefined();
+  expect(await make({})).toBeUndefined();
+});

@@ -39,7 +39,7 @@ const runEventsMax = 20;
 const runMsMax = 5000;
 const workerName = "webhooks.deliver";
 
-type Taken = { id: string; payload: string; round: number; object_id: string | null; request_id: string | null };
+type Taken = { id: string; payload: string; round: number; object_id: string | null; origin: queue.Origin | null };
 /** An endpoint's events that are sent one after another, in their order, by the sender that holds the lease of the queue. */
 type Run = {
   organization_id: string;
@@ -85,8 +85,8 @@ async function leaseNext(tx: Tx, deps: Deps, endpoint: store.EndpointRow): Promi
   const lease = createId(now);
   const { process_id } = deps;
   await queue.scheduleEndpoint(tx, endpoint, { due_at: new Date(now.getTime() + leaseMs), lease, process_id });
-  const events = next.map(({ id, payload, round, object_id, request_id }) => ({
-    ...{ id, round, object_id, request_id },
+  const events = next.map(({ id, payload, round, object_id, origin }) => ({
+    ...{ id, round, object_id, origin },
     payload: openTokens(deps.config.secrets, "event-tokens", organization_id, payload ?? ""),
   }));
   const { failures } = endpoint;
@@ -257,7 +257,7 @@ async function send(
     // Receivers compare the time of the signature with their own, whatever the seller's clock says.
     const serverNow = getServerClock(deps.clock).now();
     const began = performance.now();
-    const headers = buildHeaders(secrets, event.id, toUnixSeconds(serverNow), event.payload, event.request_id);
+    const headers = buildHeaders(secrets, event.id, toUnixSeconds(serverNow), event.payload, event.origin);
     const reply = await sender.post({ ...own, ...headers }, event.payload);
     attempts.push({
       event,

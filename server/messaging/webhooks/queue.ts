@@ -8,14 +8,14 @@ import { isHeld, isQueued, isRepeated, webhookEndpoints, webhookEvents } from ".
 
 type EndpointRow = typeof webhookEndpoints.$inferSelect;
 type WebhookEventRow = typeof webhookEvents.$inferSelect;
-/** An event that is sent, and the request that caused it, if one did. */
-type SentRow = WebhookEventRow & { request_id: string | null };
+/** Where an event comes from: the request that caused it, and the trace of that. */
+export type Origin = Pick<typeof events.$inferSelect, "request_id" | "traceparent">;
+/** An event that is sent. */
+type SentRow = WebhookEventRow & { origin: Origin | null };
 
 const sent = {
   ...getTableColumns(webhookEvents),
-  request_id: sql<
-    string | null
-  >`(select request_id from ${events} where ${events.organization_id} = ${webhookEvents.organization_id}
+  origin: sql<Origin | null>`(select json_build_object('request_id', request_id, 'traceparent', traceparent) from ${events} where ${events.organization_id} = ${webhookEvents.organization_id}
     and ${events.id} = ${webhookEvents.event_id})`,
 };
 

@@ -87,21 +87,22 @@ export const deriveListenSecret = (secret: string, organization_id: string): str
 
 /**
  * The headers of one attempt; only the time differs between attempts (WHK-07). During a rotation there is a signature for each
- * secret, the current one first, separated by spaces. An event that a request caused carries the id of that request (WHK-51).
+ * secret, the current one first, separated by spaces. An event that a request caused carries the id of that request, and the trace (WHK-51).
  */
 export const buildHeaders = (
   secrets: readonly string[],
   id: string,
   timestamp: number,
   body: string,
-  request_id: string | null = null,
+  origin: { request_id: string | null; traceparent: string | null } | null = null,
 ): Record<string, string> => ({
   "content-type": "application/json",
   "user-agent": "floe webhooks",
   "webhook-id": id,
   "webhook-timestamp": String(timestamp),
   "webhook-signature": secrets.map((secret) => sign(secret, id, timestamp, body)).join(" "),
-  ...(request_id !== null && { "x-request-id": request_id }),
+  ...(origin?.request_id && { "x-request-id": origin.request_id }),
+  ...(origin?.traceparent && { traceparent: origin.traceparent }),
 });
 
 /** Refuse what would wait without a word: nothing is sent to an endpoint that is off (WHK-17, WHK-49). */

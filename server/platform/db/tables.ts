@@ -35,6 +35,8 @@ export const events = pgTable(
     dispatched_at: instant(),
     /** The request whose transaction wrote the event; null for an event of a job. */
     request_id: text(),
+    /** The trace in which it happened, for webhooks; null where nobody traces. */
+    traceparent: text(),
   },
   (table) => [
     ownedKey(table.id),

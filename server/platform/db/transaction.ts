@@ -9,7 +9,7 @@ export type Database = PgDatabase<PgQueryResultHKT>;
 type EventRow = typeof events.$inferSelect;
 /** Pending events that share their data. */
 export type PendingEvents = Pick<EventRow, "organization_id" | "created_at"> & {
-  readonly emitted: readonly Pick<EventRow, "id" | "type" | "request_id">[];
+  readonly emitted: readonly Pick<EventRow, "id" | "type" | "request_id" | "traceparent">[];
   /**
    * Returns the data as JSON text, and their entries in the list of usage events. It is called once, when the events are
    * written, so that values known only at the end, such as a number, are included.

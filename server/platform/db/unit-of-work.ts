@@ -140,11 +140,11 @@ async function writeEvents(tx: Tx, noted: TransactionUnit["events"], added: read
   await tx.execute(sql`with ${listed.length > 0 ? writeListed(listed) : sql``} ${writeAdded(added)} texts as materialized (
       select data::jsonb as data, place
       from unnest(string_to_array(${texts}, ${separator})) with ordinality as sent (data, place))
-    insert into ${events} (id, organization_id, type, data, created_at, request_id, dispatched_at)
-    select id, listed.organization_id, type, data, listed.created_at, request_id, case when not exists (select from ${webhookEndpoints}
+    insert into ${events} (id, organization_id, type, data, created_at, request_id, traceparent, dispatched_at)
+    select id, listed.organization_id, type, data, listed.created_at, request_id, traceparent, case when not exists (select from ${webhookEndpoints}
       where ${organization_id} = listed.organization_id and ${deleted_at} is null and (${enabled} or ${off_since} is not null)) then listed.created_at end
     from rows from (json_to_recordset(${JSON.stringify(rows)}::json)
-      as (id uuid, organization_id text, type text, created_at timestamptz, request_id text, place bigint))
+      as (id uuid, organization_id text, type text, created_at timestamptz, request_id text, traceparent text, place bigint))
       with ordinality as listed
     join texts using (place)
     order by listed.ordinality`);

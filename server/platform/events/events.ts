@@ -11,6 +11,7 @@ import { events } from "../db/tables.ts";
 import type { PendingEvents } from "../db/transaction.ts";
 import { isCommitting } from "../db/unit-of-work.ts";
 import { createId } from "../ids.ts";
+import { getPassedTraceparent } from "../telemetry/spans.ts";
 import { getTrace, noteServed } from "../telemetry/trace.ts";
 
 type Data<T extends keyof typeof payloads> = z.output<(typeof payloads)[T]>;
@@ -47,9 +48,10 @@ export async function emitEach<T extends keyof typeof payloads & EventType>(
   if (!getTrace()?.served)
     noteServed(organization_id, created_at.getTime() - getServerClock(ctx.clock).now().getTime());
   const request_id = getTrace()?.request_id ?? null;
+  const traceparent = getPassedTraceparent() ?? null;
   const emitted: PendingEvents["emitted"][number][] = [];
   for (const type of types) {
-    emitted.push({ id: createId(created_at), type, request_id });
+    emitted.push({ id: createId(created_at), type, request_id, traceparent });
     ctx.jobs.wake(tx, "events.dispatch");
   }
   const write = () => {

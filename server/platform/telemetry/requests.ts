@@ -20,7 +20,9 @@ export function recordRequests(app: FastifyInstance, requestLog: Log | null): vo
     const path = request.routeOptions.url;
     const span = isHealthCheck(path) ? undefined : beginRequestSpan(request.method, readTraceparent(given));
     request.span = span;
-    runWithTrace({ request_id: request.id, traceparent: span?.traceparent ?? continueTrace(given) }, done);
+    const isTraced = span !== undefined || readTraceparent(given) !== undefined;
+    const traceparent = span?.traceparent ?? continueTrace(given);
+    runWithTrace({ request_id: request.id, traceparent, isTraced }, done);
   });
   app.addHook("onResponse", (request, reply, done) => {
     const { url: route, config } = request.routeOptions;

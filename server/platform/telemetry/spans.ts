@@ -22,6 +22,15 @@ export const beginRequestSpan = (method: string, parent: string | undefined): Sp
 const getParent = (): string | undefined => parents.getStore() ?? getTrace()?.traceparent;
 
 /**
+ * What other services are given, so that their spans belong to the same trace. Undefined where neither the caller nor this server
+ * traces: a made-up trace would tell receivers that somebody decided not to record it.
+ */
+export function getPassedTraceparent(): string | undefined {
+  const trace = getTrace();
+  return parents.getStore() ?? (trace?.isTraced ? trace.traceparent : undefined);
+}
+
+/**
  * Run work in a span. A job begins a trace of its own. What a client asks for belongs to a request or a job: without one it has no
  * span, because servers look for due work all the time.
  */

@@ -5,6 +5,8 @@ import { randomBytes } from "node:crypto";
 export type Trace = {
   request_id: string;
   traceparent: string;
+  /** Whether the caller traces, or this server: otherwise the trace is only an id for the log. */
+  isTraced: boolean;
   /** The organization that the request works for, as far as its work has shown it, and how far ahead its clock is. */
   served?: { organization_id: string; ahead_ms: number };
 };
