@@ -75,4 +75,8 @@ export const stopFaults = {
     ["clock-ready", "server/platform/http/health.ts", 'clock: clock.state !== "wrong"', "clock: true", ...watched],
     ["clock-too-sure", processes, "if (sentAt > databaseMs) return sentAt - databaseMs;", "return sentAt - databaseMs;", ...watched],
   ],
+  indexes: [
+    ["index-locks", "server/platform/db/early-indexes.ts", 'new Set(["0040_webhook_queues"])', 'new Set([""])', ...migrating],
+    ["half-index-used", "server/platform/db/early-indexes.ts", "if (found?.isValid) continue;", "if (found) continue;", ...migrating],
+  ],
 };

@@ -7,11 +7,11 @@ import postgres from "postgres";
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { start as startServer } from "../../server/app/main.ts";
 import { type OpenDatabase, openPostgres } from "../../server/platform/db/database.ts";
-import { assertMigrated, listPending } from "../../server/platform/db/migrate.ts";
+import { applyMigrations, assertMigrated, listPending } from "../../server/platform/db/migrate.ts";
 import { floe as runCommand } from "../cli/support.ts";
 import { freePort } from "../support/free-port.ts";
 import { migrations } from "../support/memory-database.ts";
-import { createPostgresDatabase } from "../support/postgres-database.ts";
+import { createEmptyDatabase, createPostgresDatabase } from "../support/postgres-database.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "floe-migrate-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -84,6 +84,45 @@ test("OPS-04: a program with migrations of its own is of another build, whatever
   await database.db.execute(sql`delete from schema_support`);
   await expect(database.migrate(migrations)).rejects.toThrow("made by another build of floe");
 });
+
+/** The migrations up to the version with this number. */
+function makeOlder(count: number): string {
+  const copy = join(folder, `until-${count}`);
+  cpSync(migrations, copy, { recursive: true });
+  const journal = readJournal(copy);
+  journal.entries.splice(count + 1);
+  writeFileSync(join(copy, "meta/_journal.json"), JSON.stringify(journal));
+  return copy;
+}
+const listRows = async (client: postgres.Sql, query: string) => [...(await client.unsafe(query))];
+const indexesQuery = `select indexname, indexdef from pg_indexes where tablename like 'webhook%' order by 1`;
+const columnsQuery = `select table_name, column_name, data_type, column_default, is_nullable from information_schema.columns
+  where table_name like 'webhook%' order by 1, 2`;
+
+test("OPS-06: the indexes of 0040 are built beside the writers of a database that has rows, also after a killed try", async () => {
+  const empty = await createEmptyDatabase();
+  const older = await openPostgres(empty);
+  await older.migrate(makeOlder(39));
+  await older.close();
+  const sent: string[] = [];
+  const client = postgres(empty, { max: 2, onnotice: () => {}, debug: (_, query) => sent.push(query) });
+  // As a build leaves it that was killed.
+  await client.unsafe('CREATE INDEX "webhook_events_held_built" ON "webhook_events" ("id")');
+  await client`update pg_index set indisvalid = false where indexrelid = 'webhook_events_held_built'::regclass`;
+  sent.length = 0;
+  expect(await applyMigrations(client, makeOlder(40), () => {})).toEqual(["0040_webhook_queues"]);
+  const built = sent.filter((query) => /^create index/i.test(query));
+  expect(built).toHaveLength(5);
+  for (const query of built) expect(query).toMatch(/^CREATE INDEX CONCURRENTLY "\w+_built"/);
+  await applyMigrations(client, migrations, () => {});
+  const made = postgres(url, { max: 1 });
+  for (const query of [indexesQuery, columnsQuery]) {
+    const sorted = (rows: unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
+    expect(sorted(await listRows(client, query))).toEqual(sorted(await listRows(made, query)));
+  }
+  expect(await listRows(client, "select 1 from pg_index where not indisvalid")).toEqual([]);
+  await Promise.all([client.end(), made.end()]);
+}, 60_000);
 
 test("OPS-05: a migration waits only briefly for a table in use, so that requests behind it go on, and is tried again", async () => {
   const altering = makeVersion("altering", 'ALTER TABLE "upgrades" ADD COLUMN "of_later" integer;', addTable);

@@ -55,7 +55,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     db,
     async migrate(migrationsFolder) {
       const connection = { application_name: `${allLimits.applicationName} migration` };
-      const one = postgres(migrationUrl, { max: 1, onnotice: () => {}, connection, fetch_types: false });
+      // A second connection builds indexes while the first one holds the lock of migrations.
+      const one = postgres(migrationUrl, { max: 2, onnotice: () => {}, connection, fetch_types: false });
       try {
         return await applyMigrations(one, migrationsFolder, say);
       } finally {

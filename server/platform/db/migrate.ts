@@ -7,6 +7,7 @@ import { readMigrationFiles } from "drizzle-orm/migrator";
 import { drizzle as drizzlePostgres } from "drizzle-orm/postgres-js";
 import type { Sql, TransactionSql } from "postgres";
 import { readSqlState } from "../loggable.ts";
+import { buildEarlyIndexes, hasEarlyIndexes, listLaterStatements } from "./early-indexes.ts";
 import { schemaSupport } from "./tables.ts";
 import type { Database } from "./transaction.ts";
 
@@ -31,7 +32,7 @@ function readMigrations(migrationsFolder: string): Migration[] {
   const { entries } = JSON.parse(journal) as { entries: { tag: string }[] };
   return readMigrationFiles({ migrationsFolder }).map(({ sql: statements, hash, folderMillis: when }, index) => ({
     name: entries[index]?.tag ?? String(index),
-    statements: statements.filter((statement) => statement.trim() !== ""),
+    statements: statements.map((statement) => statement.trim()).filter((statement) => statement !== ""),
     hash,
     when,
   }));
@@ -115,7 +116,7 @@ export async function applyMigrations(
 /** Apply the next migration; of an empty database all, as nobody uses it. */
 async function applyNext(
   inner: TransactionSql,
-  { options }: Sql,
+  client: Sql,
   migrationsFolder: string,
   progress: Progress,
 ): Promise<string[]> {
@@ -123,7 +124,7 @@ async function applyNext(
   await inner`select pg_advisory_xact_lock(${migrationLock})`;
   progress.isLocked = true;
   await inner.unsafe(`set local lock_timeout = ${tableLockMs}`);
-  const tx = drizzlePostgres({ client: Object.assign(inner, { options }) as never });
+  const tx = drizzlePostgres({ client: Object.assign(inner, { options: client.options }) as never });
   const pending = await listPending(tx, migrationsFolder);
   const isEmpty = pending.length === readMigrations(migrationsFolder).length;
   const next = isEmpty ? pending : pending.slice(0, 1);
@@ -133,7 +134,9 @@ async function applyNext(
       create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
   for (const { name, statements, hash, when } of next) {
     progress.name = name;
-    for (const statement of statements) await inner.unsafe(statement);
+    const isEarly = !isEmpty && hasEarlyIndexes(name);
+    if (isEarly) await buildEarlyIndexes(client, statements, tableLockMs);
+    for (const statement of isEarly ? listLaterStatements(statements) : statements) await inner.unsafe(statement);
     await inner`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${when})`;
   }
   return next.map(({ name }) => name);

@@ -23,7 +23,7 @@ const getParent = (): string | undefined => parents.getStore() ?? getTrace()?.tr
 
 /**
  * What other services are given, so that their spans belong to the same trace. Undefined where neither the caller nor this server
- * traces: a made-up trace would tell receivers that somebody decided not to record it.
+ * traces: a made-up trace would tell receivers not to record it.
  */
 export function getPassedTraceparent(): string | undefined {
   const trace = getTrace();
