@@ -88,3 +88,7 @@ export async function requestApi<T>(
     clearTimeout(timer);
   }
 }
+
+/** Anything but real money is paid with where the processor is the test one, or Stripe in its test mode. */
+export const isTestKey = (publishable_key: string | null | undefined): boolean =>
+  !publishable_key || publishable_key.startsWith("pk_test_");

@@ -3,6 +3,7 @@ import { nameFaults } from "./name-faults.mjs";
 
 const seats = ["tests/web/seats.long.test.ts"];
 const portal = ["tests/web/portal.long.test.ts"];
+const sections = ["tests/web/portal-sections.long.test.ts"];
 const terms = ["tests/web/terms.test.ts"];
 const documents = ["tests/rules/invoices.test.ts"];
 const failures = ["tests/web/open-checkout.long.test.ts"];
@@ -47,6 +48,66 @@ export const pageFaults = {
       ...failures,
     ],
   ],
+  "portal sections": [
+    [
+      "a section does not follow the address",
+      "web/portal/use-section.ts",
+      "useSyncExternalStore(subscribe, readHash)",
+      "useRef(readHash()).current",
+      ...sections,
+    ],
+    [
+      "the focus stays on the link of a section",
+      "web/portal/use-section.ts",
+      "heading?.focus({ preventScroll: true });",
+      "",
+      ...sections,
+    ],
+    [
+      "the page moves the focus on arrival",
+      "web/portal/use-section.ts",
+      "shown.current !== undefined",
+      "true",
+      ...sections,
+    ],
+    [
+      "a part of a section is not found by its name",
+      "web/portal/use-section.ts",
+      "id === wanted || parts.includes(wanted)",
+      "id === wanted",
+      ...sections,
+    ],
+    [
+      "a later part is left below the screen",
+      "web/portal/use-section.ts",
+      "part.scrollIntoView();",
+      "part.id;",
+      ...sections,
+    ],
+    [
+      "a section forgets what was begun in it",
+      "web/portal/Home.tsx",
+      "(id === currentId || visited.includes(id))",
+      "id === currentId",
+      ...sections,
+    ],
+    ["hidden sections are shown", "web/portal/Home.tsx", " hidden={id !== currentId}", "", ...sections],
+    ["a link's section is forgotten", "web/pages/portal.tsx", 'fragment.get("show") ?? ""', '""', ...sections],
+    [
+      "the mail of a purchase leads to the orders",
+      "server/messaging/email/order.ts",
+      'return hasDelivery && seats === null ? "benefits" : "orders";',
+      'return "orders";',
+      ...sections,
+    ],
+    [
+      "connecting an account leads to no benefits",
+      "web/pages/portal.tsx",
+      'if (query.has("connected") || query.has("error")) return "benefits";',
+      "void query;",
+      ...portal,
+    ],
+  ],
   "the portal": [
     [
       "a customer leaves the group of plans",
@@ -71,8 +132,8 @@ export const pageFaults = {
     ],
     [
       "the portal keeps to the browser's language",
-      "web/portal/Home.tsx",
-      "if (locale) setLocale(locale);",
+      "web/pages/portal.tsx",
+      "if (visitor.locale) setLocale(visitor.locale);",
       "",
       ...portal,
     ],

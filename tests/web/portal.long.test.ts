@@ -58,6 +58,8 @@ async function subscriber(
   return { shop, id, atlas, email, customer_id: String(customer_id), link: String(made.customer_portal_url) };
 }
 const region = (name: string) => page.getByRole("region", { name });
+/** Go to a section by its link. */
+const openSection = (name: string) => page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
 const picture = async (name: string) => {
   if (process.env.FLOE_PICTURES)
     await page.screenshot({ path: `${process.env.FLOE_PICTURES}/portal-${name}.png`, fullPage: true });
@@ -75,8 +77,13 @@ test("what somebody has is seen by everybody, on any ground, on a telephone; the
     await page.goto(link);
     await region("Subscriptions").getByText("Field Guide to Ice").waitFor();
     await region("Subscriptions").getByText("The next twelve months").waitFor();
+    await openSection("Orders");
     await region("Orders").getByText("Paid").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    await openSection("Payment");
     await region("Cards").getByText("Visa •••• 4242").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
+    await openSection("Subscriptions");
     expect(await seriousFaults(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
     await picture(colorScheme);
@@ -85,6 +92,7 @@ test("what somebody has is seen by everybody, on any ground, on a telephone; the
   const said = plain(await region("Subscriptions").textContent());
   for (const words of ["US$19.00 a month", "Active", "Charged again on 1 July 2027"]) expect(said).toContain(words);
   await page.getByText(`Signed in as ${email}`).waitFor();
+  await page.getByText("Test", { exact: true }).waitFor();
   await page.setViewportSize({ width: 1280, height: 900 });
   await picture("wide");
   // The tab knows who it is, until it signs out.
@@ -103,8 +111,8 @@ test("the page speaks the language in which its customer bought, whatever the br
   await region("Abonnements").getByText("19,00 $ pro Monat").waitFor();
   await region("Abonnements").getByText("1. Juli 2027").waitFor();
   expect(await page.evaluate(() => document.documentElement.lang)).toBe("de");
+  await openSection("Zahlung");
   await region("Karten").getByText("Visa •••• 4242").waitFor();
-  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(1300);
   await picture("german");
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -165,7 +173,7 @@ test("what was given back stands beside the order, and a trial speaks of a first
   const [order] = (await shop.seller.client.orders.list({ query: { subscription_id: [id] } })).items;
   await shop.accepted("POST", "/v1/refunds/", { order_id: order?.id, reason: "customer_request", amount: 400 });
   await floe.runJobs();
-  await page.goto(link);
+  await page.goto(`${link}#orders`);
   await region("Orders").getByText("US$4.00 refunded").waitFor();
   expect(plain(await region("Orders").textContent())).toContain("Partly refunded");
   const { link: trial } = await subscriber(cards.failing);
@@ -192,7 +200,7 @@ test("what was used is seen against what is included, and day by day as bars, in
   await page.setViewportSize({ width: 320, height: 640 });
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
-    await page.goto(link);
+    await page.goto(`${link}#usage`);
     await region("Usage").getByText("Tokens", { exact: true }).waitFor();
     const bars = region("Usage").getByRole("img", { name: /at most 1,200 a day/ });
     await bars.waitFor();
@@ -270,10 +278,11 @@ test("a server that can take no payment says so before a card is entered or a pl
   const { link } = await subscriber();
   floe.deps.config.test_cards = false;
   try {
-    await page.goto(link);
+    await page.goto(`${link}#cards`);
     const text = "This seller cannot take payments at the moment. Nothing is charged.";
     await region("Cards").getByText(text).waitFor();
     expect(await page.getByRole("button", { name: "Add a card" }).count()).toBe(0);
+    await openSection("Subscriptions");
     await page.getByRole("button", { name: "Change plan" }).click();
     await page.getByRole("dialog").getByText(text).waitFor();
     expect(await page.getByRole("dialog").getByRole("button").allInnerTexts()).toEqual(["Cancel"]);
@@ -285,7 +294,7 @@ test("a server that can take no payment says so before a card is entered or a pl
 
 test("a card is added by the keyboard and asked for by the bank, comes first, and another one is taken away", async () => {
   const { shop, customer_id, link } = await subscriber();
-  await page.goto(link);
+  await page.goto(`${link}#cards`);
   await region("Cards").getByRole("button", { name: "Add a card" }).press("Enter");
   const dialog = page.getByRole("dialog", { name: "Add a card" });
   await dialog.getByRole("button", { name: "Save card" }).click();
@@ -335,6 +344,7 @@ test("what is unpaid is paid with another card; billing details are kept, and an
   expect((await shop.get(id)).status).toBe("active");
 
   // The details stand in a few lines, and the form comes where it is asked for.
+  await openSection("Payment");
   await region("Billing details").getByText("Spain").waitFor();
   await region("Billing details").getByRole("button", { name: "Change billing details" }).press("Enter");
   await page.waitForFunction(() => document.activeElement?.getAttribute("name") === "billing_name");
@@ -395,6 +405,7 @@ test("a license key, a file and a note are there to be taken; a place where a ke
   await client.licenseKeys.activate({ body: { key, organization_id, label: "Ada's desk" } });
   const made = await shop.accepted("POST", "/v1/customer-sessions/", { customer_id });
   await page.goto(String(made.customer_portal_url));
+  await openSection("Your benefits");
   const mine = region("Your benefits");
   await mine.getByText(key).waitFor();
   await mine.getByText("kind", { exact: true }).waitFor();
@@ -466,7 +477,7 @@ test("a seat is taken by the link of its mail, and not by opening it; then its p
   expect(await list()).toBe("pending");
   expect(page.url()).not.toContain("token");
   await page.getByRole("button", { name: "Take the seat" }).click();
-  await region("Billing details").waitFor();
+  await region("Orders").waitFor();
   expect(await list()).toBe("claimed");
   await page.goto(link);
   await page.getByRole("heading", { name: "This invitation is not good any more" }).waitFor();
@@ -488,6 +499,7 @@ test("a member of a team sees what is theirs, and nothing of what the team pays"
   await page.goto(await linkTo(floe, email, "/portal/claim"));
   await page.getByRole("button", { name: "Take the seat" }).click();
   await region("Your benefits").getByText("Ice news").waitFor();
+  await page.getByText(`Signed in as ${email}`).waitFor();
   expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["Your benefits"]);
   // What is taken from them goes at once.
   const { seats } = await shop.accepted("GET", `/v1/customer-seats?subscription_id=${subscription_id}`);
@@ -507,13 +519,14 @@ test("an account is connected, seen with what it was given, and disconnected, by
   await page.setViewportSize({ width: 320, height: 640 });
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto(link);
+  await openSection("Your benefits");
   const benefits = region("Your benefits");
   await benefits.getByText("Connect your Discord account to get this.").waitFor();
   expect(await seriousFaults(page)).toEqual([]);
   await picture("connect");
   await benefits.getByRole("button", { name: "Connect Discord" }).press("Enter");
   await benefits.getByText("Your Discord account is connected.").waitFor();
-  expect(page.url()).toMatch(/\/portal$/);
+  expect(page.url()).toMatch(/\/portal#benefits$/);
   await benefits.getByText("Discord is being told.").waitFor();
   await floe.runJobs();
   await benefits.getByText("Discord is being told.").waitFor({ state: "detached" });
@@ -532,6 +545,6 @@ test("an account is connected, seen with what it was given, and disconnected, by
   await benefits.getByRole("button", { name: "Connect Discord" }).waitFor();
   await floe.runJobs();
   expect([...(guild.members.get(platforms.state.person.discord) ?? [])]).toEqual([]);
-  await page.goto(`${page.url()}?error=access_denied`);
+  await page.goto(`${page.url().replace("#benefits", "")}?error=access_denied`);
   await benefits.getByText("You did not allow it, so no account was connected.").waitFor();
 });

@@ -128,7 +128,11 @@ function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Pro
             </div>
           )}
         </dl>
-        {sale && <Documents secret={checkout.client_secret} order={sale} />}
+        {done && seller !== null && (
+          <a className="button" href={seller} target="_top">
+            {messages.continue_to(checkout.organization.name)}
+          </a>
+        )}
         {done && (
           <a
             className={seller === null ? "button" : "button quiet"}
@@ -139,23 +143,16 @@ function Outcome({ checkout, refresh }: { checkout: Checkout; refresh: () => Pro
             {messages.to_purchases}
           </a>
         )}
+        {sale && <Documents secret={checkout.client_secret} order={sale} />}
         {done && checkout.customer_billing_address?.country === "DE" && product?.recurring_interval && (
           <a className="button quiet" href={buildCancelHref(checkout, sale)} target="_blank" rel="noopener">
             {messages.cancel_contract}
           </a>
         )}
-        {done && seller !== null ? (
-          <a className="button" href={seller} target="_top">
-            {messages.continue_to(checkout.organization.name)}
+        {done && seller === null && back && !isEmbedded() && (
+          <a className="button quiet" href={back.href}>
+            {messages.back_to(checkout.organization.name)}
           </a>
-        ) : (
-          done &&
-          back &&
-          !isEmbedded() && (
-            <a className="button quiet" href={back.href}>
-              {messages.back_to(checkout.organization.name)}
-            </a>
-          )
         )}
       </div>
     </Sides>

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { computeAccent } from "../accent.ts";
+import { isTestKey } from "../api.ts";
 import { describeFailure } from "../checkout-form.ts";
 import { I18nProvider, useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
@@ -15,13 +16,19 @@ import {
   type Seller,
   storeSession,
 } from "../portal/calls.ts";
-import { Home } from "../portal/Home.tsx";
+import { Home, type Visitor } from "../portal/Home.tsx";
 import { PortalMessagesProvider, usePortalMessages } from "../portal/messages.tsx";
 import { SignIn } from "../portal/SignIn.tsx";
 import { given_seller } from "../server-data.ts";
 import "../portal.css";
 
 const secretParams = ["customer_session_token", "email", "link"];
+
+/** The section that a link names beside its secrets; after connecting an account it is the benefits. */
+function findSection(fragment: URLSearchParams, query: URLSearchParams): string {
+  if (query.has("connected") || query.has("error")) return "benefits";
+  return fragment.get("show") ?? "";
+}
 
 /**
  * Read the session that the address brings along, keep it for this tab, and remove it from the address, where it would be shown, kept
@@ -36,13 +43,23 @@ function consumeSession(slug: string): { token: string | null; email: string; li
   const email = get("email") ?? "";
   const link = fragment.get("link");
   if (given) storeSession(slug, given);
-  if (secretParams.some((name) => fragment.has(name))) url.hash = "";
+  if (["show", ...secretParams].some((name) => fragment.has(name))) url.hash = "";
+  url.hash ||= findSection(fragment, url.searchParams);
   for (const name of secretParams) url.searchParams.delete(name);
   if (url.href !== location.href) history.replaceState(null, "", url);
   return { token: findSession(slug), email, link };
 }
 
-function Head({ seller, signOut }: { seller: Seller; signOut: (() => void) | undefined }) {
+function Head({
+  seller,
+  email,
+  signOut,
+}: {
+  seller: Seller;
+  email: string | null | undefined;
+  signOut: (() => void) | undefined;
+}) {
+  const { messages: common } = useI18n();
   const messages = usePortalMessages();
   const { name, branding, avatar_url } = seller.organization;
   const logo = branding.logo_url ?? avatar_url;
@@ -57,11 +74,19 @@ function Head({ seller, signOut }: { seller: Seller; signOut: (() => void) | und
           </span>
         )}
         <span className="seller-name">{name}</span>
+        {isTestKey(seller.publishable_key) && (
+          <span className="badge" title={common.test_mode}>
+            {common.test}
+          </span>
+        )}
       </p>
       {signOut && (
-        <Button quiet onClick={signOut}>
-          {messages.sign_out}
-        </Button>
+        <div className="visitor">
+          {email && <span className="soft small">{messages.signed_in_as(email)}</span>}
+          <Button quiet onClick={signOut}>
+            {messages.sign_out}
+          </Button>
+        </div>
       )}
     </header>
   );
@@ -121,7 +146,7 @@ function Inside({
   seller: Seller;
   slug: string;
   session: ReturnType<typeof consumeSession>;
-  setLocale: (locale: string | null) => void;
+  setLocale: (locale: string) => void;
 }) {
   const { messages: common } = useI18n();
   const messages = usePortalMessages();
@@ -129,12 +154,21 @@ function Inside({
   const [isOver, setIsOver] = useState(false);
   const [link, setLink] = useState<"ready" | "refused" | null>(session.link === null ? null : "ready");
   const { name, branding } = seller.organization;
+  const [email, setEmail] = useState<string | null>(null);
   useTitle(messages.title(name));
 
   const leave = useCallback((): void => {
     deleteSession(slug);
     setToken(null);
+    setEmail(null);
   }, [slug]);
+  const setVisitor = useCallback(
+    (visitor: Visitor): void => {
+      setEmail(visitor.email);
+      if (visitor.locale) setLocale(visitor.locale);
+    },
+    [setLocale],
+  );
   const ended = useCallback((): void => {
     leave();
     setIsOver(true);
@@ -151,14 +185,14 @@ function Inside({
   const portal = useMemo(() => (token === null ? undefined : openPortal(token, ended)), [token, ended]);
   return (
     <div className="shell wide" style={computeAccent(branding.accent_color)}>
-      <Head seller={seller} signOut={portal && leave} />
+      <Head seller={seller} email={email} signOut={portal && leave} />
       <main>
         {link === "ready" && session.link !== null ? (
           <OpenLink token={session.link} seller={seller} signedIn={signIn} refused={() => setLink("refused")} />
         ) : portal ? (
           <>
             <h1 className="hidden">{messages.title(name)}</h1>
-            <Home key={token} portal={portal} seller={seller} setLocale={setLocale} />
+            <Home key={token} portal={portal} seller={seller} setVisitor={setVisitor} />
           </>
         ) : (
           <SignIn

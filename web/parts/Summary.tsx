@@ -1,7 +1,7 @@
 import { type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
 import { describeBenefit } from "../../shared/benefit-text.ts";
 import { findWebPage } from "../../shared/destinations.ts";
-import type { Checkout } from "../api.ts";
+import { type Checkout, isTestKey } from "../api.ts";
 import { isEmbedded } from "../embed-messages.ts";
 import { useI18n } from "../i18n/i18n.tsx";
 import { createLazyPart } from "../reload.ts";
@@ -44,11 +44,8 @@ function Drift() {
   );
 }
 
-/** Anything but real money is paid with where the processor is the test one, or Stripe in its test mode. */
-export function isTestMode(checkout: Checkout): boolean {
-  const key = checkout.payment_processor_metadata.publishable_key;
-  return !key || key.startsWith("pk_test_");
-}
+export const isTestMode = ({ payment_processor_metadata }: Checkout): boolean =>
+  isTestKey(payment_processor_metadata.publishable_key);
 
 function Row({ label, children, className }: { label: ReactNode; children: ReactNode; className?: string }) {
   return (

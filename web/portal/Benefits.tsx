@@ -151,7 +151,7 @@ function Activations({
         )}
       </p>
       <Refused failure={refused} />
-      {administers && (
+      {administers && value.activations.length > 0 && (
         <ul className="items">
           {value.activations.map((activation) => (
             <li key={activation.id}>

@@ -92,7 +92,12 @@ function Documents({ order }: { order: Order }) {
           </Button>
         )}
       </div>
-      {fault && <Notice tone="fault">{fault}</Notice>}
+      {fault && (
+        <Notice tone="fault">
+          <p>{fault}</p>
+          {fault === messages.needs_details && <a href="#billing">{messages.billing}</a>}
+        </Notice>
+      )}
     </>
   );
 }

@@ -53,7 +53,7 @@ function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller;
     return () => clearInterval(timer);
   }, [isMissing, reload]);
 
-  // Whoever has just bought replaces no key: that is for the portal.
+  // A buyer replaces keys in the portal, not right after the payment.
   const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
   return (
     <PortalContext value={place}>

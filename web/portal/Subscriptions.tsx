@@ -67,7 +67,8 @@ function useNext({ status, ...subscription }: Subscription): string | undefined 
   return undefined;
 }
 
-const isLiving = ({ status }: Subscription): boolean => ["active", "trialing", "past_due"].includes(status);
+/** Whether it goes on, paid or not. */
+export const isLiving = ({ status }: Subscription): boolean => ["active", "trialing", "past_due"].includes(status);
 
 function One({
   subscription,
@@ -206,25 +207,21 @@ export function Subscriptions({
   const messages = usePortalMessages();
   return (
     <Part id="subscriptions" title={messages.subscriptions} asked={asked}>
-      {(subscriptions) =>
-        subscriptions.length === 0 ? (
-          <p className="card soft">{messages.no_subscriptions}</p>
-        ) : (
-          <ul className="stack bare">
-            {[...subscriptions]
-              .sort((a, b) => Number(isLiving(b)) - Number(isLiving(a)))
-              .map((subscription) => (
-                <One
-                  key={subscription.id}
-                  subscription={subscription}
-                  // The oldest is to be paid first.
-                  unpaid={orders.findLast((order) => order.subscription_id === subscription.id && isUnpaid(order))}
-                  cards={cards}
-                />
-              ))}
-          </ul>
-        )
-      }
+      {(subscriptions) => (
+        <ul className="stack bare">
+          {[...subscriptions]
+            .sort((a, b) => Number(isLiving(b)) - Number(isLiving(a)))
+            .map((subscription) => (
+              <One
+                key={subscription.id}
+                subscription={subscription}
+                // The oldest is to be paid first.
+                unpaid={orders.findLast((order) => order.subscription_id === subscription.id && isUnpaid(order))}
+                cards={cards}
+              />
+            ))}
+        </ul>
+      )}
     </Part>
   );
 }

@@ -2,11 +2,21 @@ import { describeDocument, hasInvoice } from "../../billing/invoices/rules.ts";
 import { computeSums } from "../../billing/invoices/sums.ts";
 import type { OrderAggregate } from "../../billing/orders/rules.ts";
 import type { BenefitRow } from "../../catalog/benefits/rules.ts";
+import type { PortalSection } from "../../customers/sessions/portal-link.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import type { Mail } from "../../platform/mail-transport/mail.ts";
 import { describeDelivery } from "./delivery.ts";
 import { describeRenewal, type UpcomingRenewal } from "./lifecycle.ts";
 import { findConfirmationAddress, getOccasion, getSpeech } from "./rules.ts";
+
+/** Documents, where a contract is canceled, and the sections of the customer portal. */
+export type LinkKind = "invoice" | "receipt" | "cancel" | PortalSection;
+
+/** The section of the portal where a customer gets what the order is for: seats are assigned, benefits taken, documents opened. */
+function chooseSection({ seats, subscription_id }: OrderAggregate["order"], hasDelivery: boolean): PortalSection {
+  if (seats !== null && subscription_id !== null) return "subscriptions";
+  return hasDelivery && seats === null ? "benefits" : "orders";
+}
 
 /**
  * Tells a buyer what they have paid for, how their subscription goes on where it is for one, and where its documents are; null
@@ -16,7 +26,7 @@ export function writeOrderMail(
   sale: OrderAggregate,
   seller: OrganizationRow,
   { ahead, benefits }: { ahead: UpcomingRenewal | null; benefits: readonly BenefitRow[] },
-  linkTo: (kind: "invoice" | "receipt" | "portal" | "cancel") => string,
+  linkTo: (kind: LinkKind) => string,
   to = findConfirmationAddress(sale, seller),
 ): Mail | null {
   const { order, customer, product } = sale;
@@ -78,7 +88,7 @@ export function writeOrderMail(
       ],
     },
     ...(delivery && { delivery }),
-    action: { label: messages.open_portal, url: linkTo("portal") },
+    action: { label: messages.open_portal, url: linkTo(chooseSection(order, delivery !== undefined)) },
     links,
     ...(note ? { note } : {}),
   };

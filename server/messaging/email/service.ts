@@ -25,7 +25,7 @@ import type { TaxedSeller } from "../../billing/tax/rules.ts";
 import { findTaxedSeller } from "../../billing/tax/store.ts";
 import { findProduct, findProducts } from "../../catalog/products/store.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
-import { buildPortalLink } from "../../customers/sessions/portal-link.ts";
+import { buildPortalLink, type PortalSection } from "../../customers/sessions/portal-link.ts";
 import type { OrganizationRow } from "../../identity/organizations/rules.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import { type Ctx, type Database, type Deps, requireOrganization, type Tx } from "../../platform/context.ts";
@@ -39,7 +39,7 @@ import type { Limit } from "../../platform/limits/limits.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { allSettledOrThrow } from "../../platform/promises.ts";
 import { type Announcement, type UpcomingRenewal, writeLifeMail } from "./lifecycle.ts";
-import { writeOrderMail } from "./order.ts";
+import { type LinkKind, writeOrderMail } from "./order.ts";
 import { type EmailOccasion, findAddress, getOccasion } from "./rules.ts";
 
 /** So many mails are written in one transaction. */
@@ -92,15 +92,17 @@ const buildCustomerLink = (
   { id: customer_id, organization_id, email, email_version }: CustomerRow,
   { slug }: OrganizationRow,
   now: Date,
-): string => buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "", email_version }, now);
+  section: PortalSection,
+): string =>
+  buildPortalLink(config, { slug, organization_id, customer_id, email: email ?? "", email_version }, now, section);
 
 /** The links that the mail of an order has. */
 const createLinker =
   (config: Deps["config"], { order, customer }: OrderAggregate, seller: OrganizationRow, now: Date) =>
-  (kind: "invoice" | "receipt" | "portal" | "cancel"): string => {
-    if (kind === "portal") return buildCustomerLink(config, customer, seller, now);
-    if (kind !== "cancel")
+  (kind: LinkKind): string => {
+    if (kind === "invoice" || kind === "receipt")
       return linkDocument(config, { organization_id: order.organization_id, order_id: order.id, kind }, now);
+    if (kind !== "cancel") return buildCustomerLink(config, customer, seller, now, kind);
     const query = new URLSearchParams({ reference: order.invoice_number ?? "" });
     return `${config.url}/${encodeURIComponent(seller.slug)}/cancel?${query}`;
   };
@@ -204,7 +206,7 @@ async function writeMail(
     unpaid: await findUnpaid(tx, aggregate.row),
     last: aggregate.row.ended_at === null ? undefined : await findLast(tx, aggregate.row),
     link: linkCard(deps.config, aggregate.row, now, occasion === "card_expiring" ? card?.id : null),
-    portal: buildCustomerLink(deps.config, aggregate.customer, seller.seller, now),
+    portal: buildCustomerLink(deps.config, aggregate.customer, seller.seller, now, "subscriptions"),
     announcement: occasion === "migration_announced" ? await loadAnnouncement(tx, aggregate) : undefined,
   });
   if (mail) await queueMail(tx, deps, { ...mail, organization_id, customer_id: aggregate.row.customer_id });

@@ -17,7 +17,6 @@ export const messages: PortalMessages = {
   session_over: "Sie wurden abgemeldet, weil die Stunde vorbei ist. Melden Sie sich wieder an.",
   sign_out: "Abmelden",
   subscriptions: "Abonnements",
-  no_subscriptions: "Sie haben hier kein Abonnement.",
   benefits: "Ihre Leistungen",
   preparing: "Wird vorbereitet. Es erscheint hier, sobald es da ist.",
   usage: "Nutzung",
@@ -33,6 +32,7 @@ export const messages: PortalMessages = {
   cards: "Karten",
   no_cards: "Es ist keine Karte hinterlegt.",
   billing: "Rechnungsangaben",
+  payment: "Zahlung",
   status: {
     trialing: "Probezeit",
     active: "Aktiv",

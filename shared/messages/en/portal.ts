@@ -16,7 +16,6 @@ export const messages = {
   session_over: "You were signed out, since nothing happened for an hour. Sign in again.",
   sign_out: "Sign out",
   subscriptions: "Subscriptions",
-  no_subscriptions: "You have no subscription here.",
   benefits: "Your benefits",
   preparing: "Being prepared. It appears here as soon as it is there.",
   usage: "Usage",
@@ -33,6 +32,7 @@ export const messages = {
   cards: "Cards",
   no_cards: "No saved cards.",
   billing: "Billing details",
+  payment: "Payment",
   status: {
     trialing: "Trial",
     active: "Active",

@@ -17,7 +17,6 @@ export const messages: PortalMessages = {
   session_over: "Vous avez été déconnecté au bout d’une heure. Connectez-vous de nouveau.",
   sign_out: "Se déconnecter",
   subscriptions: "Abonnements",
-  no_subscriptions: "Vous n’avez pas d’abonnement ici.",
   benefits: "Vos avantages",
   preparing: "En préparation. Il apparaît ici dès qu’il est prêt.",
   usage: "Consommation",
@@ -33,6 +32,7 @@ export const messages: PortalMessages = {
   cards: "Cartes",
   no_cards: "Aucune carte n’est enregistrée.",
   billing: "Facturation",
+  payment: "Paiement",
   status: {
     trialing: "Essai",
     active: "Actif",
