@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lockDataFolder } from "../../server/app/data-folder.ts";
 import { openDeps } from "../../server/app/deps.ts";
+import { verifyBooks } from "../../server/app/operator.ts";
 import { hasFinancialRecords } from "../../server/billing/financial-records.ts";
 import { identifyCustomer } from "../../server/customers/sessions/service.ts";
 import { createAuth } from "../../server/identity/accounts/auth.ts";
@@ -38,6 +39,24 @@ class BrokenPromise extends Error {
 export function promise(what: string, isKept: boolean, say: Say): void {
   say(`${isKept ? "  kept  " : "  BROKEN"} ${what}`);
   if (!isKept) throw new BrokenPromise(what);
+}
+
+/** This machine cannot do a drill. */
+export class ImpossibleHere extends Error {
+  override readonly name = "ImpossibleHere";
+}
+
+/** Compare the books of a database with themselves. */
+export async function checkBooks(given: Record<string, string>, say: Say): Promise<void> {
+  let breaches = 0;
+  await verifyBooks({
+    given,
+    ...{ organization_id: undefined, after: "", load: 1, isProcessorAsked: false, since: null },
+    report: (_, found) => {
+      breaches += found.length;
+    },
+  });
+  promise("floe verify finds no breach", breaches === 0, say);
 }
 
 export const drillSecret = "a secret for drills, long enough to be one";

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { verifyBooks } from "../../server/app/operator.ts";
 import { replaceDatabaseSecret } from "../../server/app/operator-restore.ts";
 import { readEndpoints, readServerStatus } from "../../server/app/operator-status.ts";
 import {
   ask,
   type Closing,
+  checkBooks,
   countOrders,
   type Drill,
   openShop,
@@ -22,21 +22,9 @@ import {
 } from "./drill-shop.ts";
 import { eventually } from "./eventually.ts";
 import { fullDisk, restore } from "./more-drills.ts";
+import { pointInTime } from "./point-in-time-drill.ts";
 import { startPostgres } from "./postgres.ts";
 import { openStallingProxy } from "./stalling-proxy.ts";
-
-/** Compare the books of a database with themselves. */
-async function checkBooks(databaseUrl: string, say: Say): Promise<void> {
-  let breaches = 0;
-  await verifyBooks({
-    given: { DATABASE_URL: databaseUrl },
-    ...{ organization_id: undefined, after: "", load: 1, isProcessorAsked: false, since: null },
-    report: (_, found) => {
-      breaches += found.length;
-    },
-  });
-  promise("floe verify finds no breach", breaches === 0, say);
-}
 
 /** Run work for each tick until it is stopped. */
 function repeat(everyMs: number, work: () => Promise<unknown>) {
@@ -91,7 +79,7 @@ const failOver: Drill = {
     promise("the outage is in the metrics", outages > 0, say);
     promise("the server sells again", (await sell(server, seller)).status === 200, say);
     promise("the server stops with exit code 0", (await stop(server)) === 0, say);
-    await checkBooks(databaseUrl, say);
+    await checkBooks({ DATABASE_URL: databaseUrl }, say);
   },
 };
 
@@ -121,7 +109,7 @@ const lostSecret: Drill = {
     const answer = await ask(replaced.url, "GET", "/v1/orders/", { token: seller.seller.key });
     promise("with a replaced secret the server starts, and old keys are refused", answer.status === 401, say);
     await stop(replaced);
-    await checkBooks(databaseUrl, say);
+    await checkBooks({ DATABASE_URL: databaseUrl }, say);
   },
 };
 
@@ -202,7 +190,7 @@ const deadReceiver: Drill = {
     );
     promise("the events of each object are in their order", isOrdered, say);
     await stop(server);
-    await checkBooks(databaseUrl, say);
+    await checkBooks({ DATABASE_URL: databaseUrl }, say);
   },
 };
 
@@ -243,7 +231,7 @@ const deadProcessor: Drill = {
     }, `as many orders as charges (${shop.countCharges()})`);
     promise(`nobody paid without an order, or twice: ${orders} orders, ${shop.countCharges()} charges`, true, say);
     await stop(next);
-    await checkBooks(databaseUrl, say);
+    await checkBooks({ DATABASE_URL: databaseUrl }, say);
     const { dead_letters } = await readServerStatus({ DATABASE_URL: databaseUrl });
     promise("no job was given up", dead_letters.count === 0, say);
   },
@@ -255,6 +243,7 @@ export const drills: Record<string, Drill> = {
   "dead-receiver": deadReceiver,
   "dead-processor": deadProcessor,
   restore,
+  "point-in-time": pointInTime,
   "full-disk": fullDisk,
 };
 
