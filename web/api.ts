@@ -20,7 +20,8 @@ export type Failure = {
   retry_after?: number;
   checkout?: Checkout;
 };
-export type Result<T> = { ok: true; value: T } | { ok: false; failure: Failure };
+/** `etag` names the state that was read, where it can be changed on that condition. */
+export type Result<T> = { ok: true; value: T; etag?: string } | { ok: false; failure: Failure };
 
 type Refusal = {
   error?: unknown;
@@ -64,7 +65,8 @@ export async function requestApi<T>(
     });
     const text = await response.text();
     const json: unknown = text === "" ? null : JSON.parse(text);
-    if (response.ok) return { ok: true, value: json as T };
+    const etag = response.headers.get("etag");
+    if (response.ok) return { ok: true, value: json as T, ...(etag && { etag }) };
     const answer = (json ?? {}) as Refusal;
     const faults = Array.isArray(answer.detail) ? (answer.detail as Fault[]) : [];
     return {

@@ -3,6 +3,8 @@ import { nameFaults } from "./name-faults.mjs";
 
 const seats = ["tests/web/seats.long.test.ts"];
 const portal = ["tests/web/portal.long.test.ts"];
+const home = ["tests/web/home.test.ts"];
+const legal = ["tests/web/legal.test.ts"];
 const sections = ["tests/web/portal-sections.long.test.ts"];
 const terms = ["tests/web/terms.test.ts"];
 const documents = ["tests/rules/invoices.test.ts"];
@@ -46,6 +48,52 @@ export const pageFaults = {
       'const codes = [lang === "en" ? "" : lang, language, "en"]',
       'const codes = [lang === "en" ? "" : "", language && "en"]',
       ...failures,
+    ],
+  ],
+  "legal form": [
+    [
+      "the form writes over what was changed elsewhere",
+      "web/home/calls.ts",
+      '...(etag && { "if-match": etag })',
+      "",
+      ...home,
+    ],
+    ["the tag of what was read is lost", "web/use-query.ts", "setEtag(answer.etag);", "", ...home],
+    [
+      "a role that changes nothing sees the form",
+      "web/pages/home.tsx",
+      '!isNew && scopes.includes("organizations:write")',
+      "!isNew",
+      ...home,
+    ],
+    [
+      "the focus is lost where the form closes",
+      "web/home/Legal.tsx",
+      'state === "saved" || state === "left"',
+      'state === "left"',
+      ...home,
+    ],
+    [
+      "an address without https is sent",
+      "web/home/LegalForm.tsx",
+      "if (urls.length > 0) {",
+      "if (urls.length > 9) {",
+      ...home,
+    ],
+    ["every detail is sent", "web/home/legal.ts", "before[field] !== after[field].trim()", "true", ...legal],
+    [
+      "a blank field keeps its detail",
+      "web/home/legal.ts",
+      "after[field].trim() || null",
+      "after[field].trim() || before[field]",
+      ...legal,
+    ],
+    [
+      "a quotation mark ends the word",
+      "web/home/legal.ts",
+      "text.replaceAll(\"'\", String.raw`'\\''`)",
+      "text",
+      ...legal,
     ],
   ],
   "portal sections": [
@@ -201,8 +249,8 @@ export const pageFaults = {
     [
       "a tax number alone is asked for",
       "web/home/Legal.tsx",
-      'missing.every((detail) => detail === "tax_id")',
-      "missing.length >= 0",
+      'all.every((detail) => detail === "tax_id")',
+      "all.length >= 0",
       "tests/web/home.test.ts",
     ],
     [

@@ -205,6 +205,76 @@ test("who has no store yet sees the steps to the first sale", async () => {
   await picture("new");
 });
 
+test("a seller sets the legal details in a form, beside the command; a change made elsewhere is not written over", async () => {
+  const { client, organization_id } = shop.seller;
+  const id = { params: { id: organization_id } };
+  await signIn();
+  const legal = region("Legal details");
+  await legal.getByRole("button", { name: "Edit legal details" }).press("Enter");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("name") === "legal_name");
+  await legal.getByLabel("Legal name of the business").fill("Ada's Ice GmbH");
+  await legal.getByLabel("Street and number").fill("Am Tor 1");
+  await legal.getByLabel("Address of your terms").fill("acme.example/terms");
+  await legal.getByRole("button", { name: "Save" }).press("Enter");
+  await legal.getByText("Enter an address that begins with https://.").waitFor();
+  await page.waitForFunction(() => document.activeElement?.getAttribute("name") === "terms_url");
+  await legal.getByLabel("Address of your terms").fill("https://acme.example/terms");
+  await page.keyboard.press("Enter");
+  // An address has a country: the server says so at the field.
+  await legal.getByText("Choose your country.").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await picture("legal-faults");
+  expect((await client.organizations.get(id)).invoice_settings.legal_name).toBe(null);
+  await legal.getByLabel("Country").selectOption("DE");
+  const command = String.raw`floe organization update --invoice-settings 'legal_name=Ada'\''s Ice GmbH' --invoice-settings 'address.line1=Am Tor 1' --invoice-settings address.country=DE --legal-settings terms_url=https://acme.example/terms`;
+  await legal.getByRole("button", { name: `Copy ${command}` }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(command);
+
+  // Another program has changed the organization since the form was opened.
+  await client.organizations.update({
+    ...id,
+    body: { legal_settings: { privacy_url: "https://acme.example/privacy" } },
+  });
+  await legal.getByRole("button", { name: "Save" }).click();
+  await legal.getByText("have been changed elsewhere since you opened them. Nothing was saved.").waitFor();
+  expect((await client.organizations.get(id)).invoice_settings.legal_name).toBe(null);
+  await legal.getByRole("button", { name: "Load them again" }).click();
+  await page.waitForFunction(
+    () => document.querySelector<HTMLInputElement>('[name="privacy_url"]')?.value === "https://acme.example/privacy",
+  );
+  await legal.getByLabel("Legal name of the business").fill("Ada's Ice GmbH");
+  await legal.getByRole("button", { name: "Save" }).dblclick();
+  await legal.getByText("Saved.").waitFor();
+  await page.waitForFunction(() => document.activeElement?.textContent === "Edit legal details");
+  await legal.getByText("do not name yet: address, tax number, terms.").waitFor();
+  expect(await client.organizations.get(id)).toMatchObject({
+    invoice_settings: { legal_name: "Ada's Ice GmbH", address: null },
+    legal_settings: { privacy_url: "https://acme.example/privacy" },
+  });
+  // A blank field takes its detail away, and only that.
+  await legal.getByRole("button", { name: "Edit legal details" }).click();
+  await page.setViewportSize({ width: 320, height: 640 });
+  await legal.getByLabel("Address of your privacy policy").fill(" ");
+  await legal.getByText(`floe organization update --legal-settings '{"privacy_url":null}'`).first().waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  expect(await isNarrow()).toBe(true);
+  await picture("legal");
+  await legal.getByRole("button", { name: "Save" }).click();
+  await legal.getByText("Saved.").waitFor();
+  expect(await client.organizations.get(id)).toMatchObject({
+    invoice_settings: { legal_name: "Ada's Ice GmbH" },
+    legal_settings: { privacy_url: null },
+  });
+  await client.organizations.update({ ...id, body: { invoice_settings: { legal_name: null } } });
+
+  const guest = await person(floe, "viewer");
+  await join(floe, { owner: shop.seller, organizationId: organization_id, guest, role: "member" });
+  await openAs("en-GB");
+  await signIn(guest);
+  await region("Latest orders").waitFor();
+  expect(await page.getByRole("button", { name: "Edit legal details" }).count()).toBe(0);
+});
+
 test("an order is refunded, a subscription canceled and an event sent again, once each, by the keyboard too", async () => {
   const receiver = await startReceiver();
   const { client } = shop.seller;

@@ -6,6 +6,8 @@ import type { Failure, Wire } from "../api.ts";
 import { callApi } from "../call-api.ts";
 
 export type Overview = Wire<Output<Api["overview"]["get"]>>;
+export type OrganizationSettings = Wire<Output<Api["organizations"]["get"]>>;
+export type OrganizationChanges = Request<Api["organizations"]["update"]>["body"];
 export type Order = Wire<Output<Api["orders"]["get"]>>;
 export type Explanation = Wire<Output<Api["orders"]["explain"]>>;
 export type Subscription = Page<"subscriptions">["items"][number];
@@ -82,6 +84,14 @@ export function openCalls(organization_id: string | undefined) {
       change(routes.subscriptions.update, key, { params: { id }, body: { cancel_at_period_end: true } }),
     resendMail: (id: string) => change(routes.orders.resendMail, crypto.randomUUID(), { params: { id } }),
     redeliver: (id: string) => change(routes.webhooks.redeliver, crypto.randomUUID(), { params: { id } }),
+    settings: (id: string) => get(routes.organizations.get, { params: { id } }),
+    /** Refused if the organization has changed since it was read. */
+    updateSettings: (id: string, etag: string | undefined, body: OrganizationChanges) =>
+      callApi(
+        routes.organizations.update,
+        { params: { id }, body },
+        { headers: { ...headers, ...(etag && { "if-match": etag }) } },
+      ),
     checkoutLinks: () => get(routes.checkoutLinks.list, { query: { limit: linksMax } }),
   };
 }
