@@ -3,6 +3,16 @@
 /** Commands written by hand, by resource and operation. `tests/cli/complete.long.test.ts` sees them make these requests. */
 export const handWritten: Record<string, Record<string, string>> = {
   organizations: { create: "orgs create" },
+  imports: {
+    ...{
+      create: "import csv",
+      read: "import csv",
+      check: "import csv",
+      apply: "import apply",
+      switch: "import switch",
+    },
+    ...{ compare: "import status", finish: "import finish", rollback: "import rollback" },
+  },
   archives: { export: "export", beginRestore: "restore", restorePart: "restore" },
   files: { create: "files upload", uploaded: "files upload" },
   invoices: {
@@ -19,7 +29,7 @@ export const handWritten: Record<string, Record<string, string>> = {
   metrics: { get: "metrics show" },
   webhooks: { probe: "webhooks test" },
   sandbox: { advance: "advance", saveSnapshot: "sandbox save", diffSnapshots: "sandbox diff" },
-  catalog: { pull: "pull", plan: "plan", rehearse: "plan", apply: "apply", import: "import" },
+  catalog: { pull: "pull", plan: "plan", rehearse: "plan", apply: "apply", import: "adopt" },
   diagnostics: { get: "doctor" },
   logs: { list: "logs list", get: "logs get" },
 };
@@ -27,6 +37,10 @@ export const handWritten: Record<string, Record<string, string>> = {
 /** Further commands written by hand that make requests of the contract, the main one first. */
 const furtherRequests: Record<string, string[]> = {
   restore: ["archives.activate"],
+  "import csv": ["imports.list", "imports.records", "imports.compare"],
+  ...Object.fromEntries(
+    ["apply", "switch", "status", "finish", "rollback"].map((step) => [`import ${step}`, ["imports.list"]]),
+  ),
   diff: ["catalog.plan", "catalog.pull"],
   drift: ["catalog.plan"],
   promote: ["catalog.apply", "catalog.plan", "catalog.pull"],
@@ -61,7 +75,7 @@ export const withoutSchema: Record<string, string> = {
   ...Object.fromEntries(
     [
       ...["logout", "orgs use", "profiles use", "profiles pin", "profiles unpin", "profiles remove"],
-      ...["init", "pull", "validate", "import", "members remove", "members leave", "invitations cancel"],
+      ...["init", "pull", "validate", "adopt", "members remove", "members leave", "invitations cancel"],
       ...["invitations accept", "invitations reject", "teams rename", "teams delete", "teams add", "teams remove"],
       ...["roles delete", "sessions revoke", "audit prune", "api-keys revoke", "admin settle-restore"],
       ...["admin replace-secret", "alias set", "alias delete", "extension remove"],

@@ -2,7 +2,7 @@ import { benefitColumns, entitlementViews } from "./entitlements.ts";
 import { moneyViews, orderView } from "./orders.ts";
 import { cancellationView, grantRunView, memberView, seatView } from "./seats.ts";
 import { storeViews } from "./store-views.ts";
-import { migrationView, type SubscriptionAction, subscriptionView } from "./subscriptions.ts";
+import { importView, migrationView, type SubscriptionAction, subscriptionView } from "./subscriptions.ts";
 import { usageViews } from "./usage.ts";
 
 /** One resource of the contract as it looks on the command line. What is not said here follows from the contract. */
@@ -360,6 +360,7 @@ export const resourceViews: Record<string, ResourceView> = {
   customerMembers: memberView,
   grantRuns: grantRunView,
   subscriptionMigrations: migrationView,
+  imports: importView,
   cancellations: cancellationView,
   customerSeats: seatView,
 };

@@ -73,6 +73,16 @@ export const subscriptionView = {
 };
 
 /** Moves of subscribers to other prices. */
+export const importView = {
+  name: "import",
+  summary: "Move a shop here from another product",
+  noun: "import",
+  columns: ["source:name", "status:state", "reading", "created_at:date", "finished_at:date", "id:id"],
+  columnsOf: {
+    records: ["kind:name", "source_id:key", "line", "status:state", "reason:state", "detail:name", "target_id:id"],
+  },
+  examples: { records: ["floe import records IMPORT_ID --status blocked --all"] },
+};
 export const migrationView = {
   name: "subscription-migrations",
   summary: "Moves of subscribers to other prices",

@@ -55,6 +55,7 @@ export const statusOf = {
   SandboxBusy: 409,
   OrganizationHeld: 409,
   ArchiveRefused: 409,
+  ImportRefused: 409,
   ExpiredCheckoutError: 410,
   ResourceUnavailable: 410,
   LengthRequired: 411,

@@ -3,6 +3,7 @@
 /** Faults in what a restore, a backup and the secret of a database depend on: name, file, text, what stands in its place, tests. */
 
 import { archiveFaults } from "./archive-faults.mjs";
+import { importFaults } from "./import-faults.mjs";
 
 const restore = ["tests/scenarios/restore.test.ts", "tests/scenarios/reconcile.test.ts"];
 const secret = ["tests/scenarios/secret-check.test.ts"];
@@ -22,6 +23,7 @@ const control = "server/app/control.ts";
 // biome-ignore format: a table, one fault in a line
 export const restoreFaults = {
   ...archiveFaults,
+  ...importFaults,
   restore: [
     ["margin", detection, "return new Date(at - clockMarginMs);", "return new Date(at + clockMarginMs);", ...restore],
     ["settled-again", detection, "settled?.at?.getTime() ?? 0", "0", "tests/scenarios/restore-large.long.test.ts"],

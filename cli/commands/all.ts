@@ -72,7 +72,7 @@ export const commands: Record<string, Entry> = {
   plan: defineEntry("Say what would be done to have what the file says", (all) => all.addPlan),
   apply: defineEntry("Do what the file says, all of it or nothing", (all) => all.addApply),
   drift: defineEntry("Say what on the server is no longer as the file says", (all) => all.addDrift),
-  import: defineEntry("Give a thing that exists its key in the catalogue", (all) => all.addImport),
+  adopt: defineEntry("Give a thing that exists its key in the catalogue", (all) => all.addAdopt),
   promote: defineEntry("Give one profile the catalogue of another", (all) => all.addPromote),
   diff: defineEntry("Say how the catalogues of two profiles differ", (all) => all.addDiff),
   export: {
@@ -223,6 +223,14 @@ const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>
     invoice: loadDocument((all) => all.addInvoice),
     receipt: loadDocument((all) => all.addReceipt),
     invoices: loadTool(({ invoices }) => invoices.addInvoices),
+  },
+  import: {
+    csv: loadTool(({ imports }) => imports.addCsv),
+    apply: loadTool(({ imports }) => imports.addApply),
+    switch: loadTool(({ imports }) => imports.addSwitch),
+    status: loadTool(({ imports }) => imports.addStatus),
+    finish: loadTool(({ imports }) => imports.addFinish),
+    rollback: loadTool(({ imports }) => imports.addRollback),
   },
   payments: { connect: loadTool(({ paymentsConnect }) => paymentsConnect.addConnect) },
   products: { migrate: loadTool(({ productsMigrate }) => productsMigrate.addMigrate) },

@@ -214,15 +214,15 @@ export function addDrift(root: Command, contextOf: ContextOf): void {
   });
 }
 
-export function addImport(root: Command, contextOf: ContextOf): void {
+export function addAdopt(root: Command, contextOf: ContextOf): void {
   const command = root
-    .command("import")
+    .command("adopt")
     .description("Give a thing that exists its key in the catalogue")
     .argument("<key>", "as products.pro")
     .argument("<id>", "the id of the thing")
     .option("-f, --file <file>", "the catalogue file", standardName)
     .option("--catalog <name>", "name of the catalogue, where it is not the file's");
-  command.addHelpText("after", "\nExamples:\n  floe import products.pro PRODUCT_ID");
+  command.addHelpText("after", "\nExamples:\n  floe adopt products.pro PRODUCT_ID");
   command.action(async (place: string, id: string, options: { file: string; catalog?: string }) => {
     const context = contextOf(command);
     const { kind, key } = parsePlace(place);

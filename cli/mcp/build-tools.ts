@@ -32,6 +32,7 @@ export type ToolEntry = {
 /** What a model is not given. */
 const leftOut: Record<string, string> = {
   archives: "they are files, and what is activated charges customers: floe export, floe restore",
+  imports: "what is switched charges customers, and a person has to state that the source has stopped: floe import",
   catalog: "it is about a file: floe plan, floe apply",
   invoices: "they are files: floe orders invoice",
   "files.create": "a file is sent in parts: floe files upload",

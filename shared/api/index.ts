@@ -19,6 +19,7 @@ import { disputes } from "./disputes.ts";
 import { events } from "./events.ts";
 import { files } from "./files.ts";
 import { grantRuns } from "./grant-runs.ts";
+import { imports } from "./imports.ts";
 import { invoices } from "./invoices.ts";
 import { licenseKeys, licenseKeyUses } from "./license-keys.ts";
 import { logs } from "./logs.ts";
@@ -54,6 +55,7 @@ export const api = {
   organizations,
   organizationAccessTokens,
   archives,
+  imports,
   ciRules,
   products,
   benefits: { ...benefits, grants: listGrants },

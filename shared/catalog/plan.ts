@@ -158,7 +158,7 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
         code: "looks_like",
         path: `${kind}.${key}`,
         message: `${getName(kind, like, undefined, key)} (${like.id}) looks like ${kind}.${key}, and is in no catalogue.`,
-        hint: `floe import ${kind}.${key} ${like.id}`,
+        hint: `floe adopt ${kind}.${key} ${like.id}`,
       });
       return;
     }

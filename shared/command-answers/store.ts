@@ -188,6 +188,19 @@ export const answersAboutStores: Record<string, z.ZodType> = {
   restore: api.archives.restorePart.response,
   "files upload": z.array(api.files.uploaded.response),
   "customers import": Import,
+  "import csv": z.union([
+    z.object({
+      run: api.imports.get.response,
+      comparison: api.imports.compare.response,
+      blocked: z.array(api.imports.records.response.shape.items.element),
+    }),
+    z.object({ files: z.array(z.string()) }),
+  ]),
+  "import apply": api.imports.apply.response,
+  "import finish": api.imports.finish.response,
+  "import rollback": api.imports.rollback.response,
+  "import status": api.imports.compare.response,
+  "import switch": api.imports.switch.response.omit({ has_more: true }),
   "events ingest": z.union([SentFile, api.events.ingest.response]),
   "products migrate": z.union([
     api.subscriptionMigrations.create.response,

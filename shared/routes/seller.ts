@@ -21,6 +21,19 @@ export const archives = {
   restorePart: "POST /v1/archives/restore/parts",
   activate: "POST /v1/archives/restore/activate",
 } as Routes<Api["archives"]>;
+export const imports = {
+  list: "GET /v1/imports/",
+  create: "POST /v1/imports/",
+  get: "GET /v1/imports/:id",
+  records: "GET /v1/imports/:id/records",
+  read: "POST /v1/imports/:id/records",
+  check: "POST /v1/imports/:id/check",
+  apply: "POST /v1/imports/:id/apply",
+  switch: "POST /v1/imports/:id/switch",
+  compare: "GET /v1/imports/:id/comparison",
+  finish: "POST /v1/imports/:id/finish",
+  rollback: "POST /v1/imports/:id/rollback",
+} as Routes<Api["imports"]>;
 export const ciRules = {
   list: "GET /v1/ci-rules/",
   create: "POST /v1/ci-rules/",

@@ -316,7 +316,7 @@ describe("what is there already", () => {
     const planned = await plan(document);
     expect(planned.steps).toEqual([]);
     expect(planned.issues).toMatchObject([
-      { code: "looks_like", path: "products.book", hint: `floe import products.book ${id}` },
+      { code: "looks_like", path: "products.book", hint: `floe adopt products.book ${id}` },
     ]);
     expect(await refusal(apply(document))).toMatchObject({ error: "CatalogRefused" });
     await seller.client.catalog.import({ body: { catalog: "acme", kind: "products", key: "book", id } });

@@ -16,6 +16,7 @@ import { voidOrder } from "../support/any-state.ts";
 import { askUnrestored } from "../support/archives.ts";
 import { buildDeclaration } from "../support/cancellations.ts";
 import { newId } from "../support/ids.ts";
+import { askImportsRefused } from "../support/imports.ts";
 import {
   type Entry,
   type Operations,
@@ -336,12 +337,11 @@ describe("the answers that have a reason of their own", () => {
   });
   test("409 where a plan is stale, a thing is taken, or an archive is not restored", async () => {
     const { seller, call, sampleOf } = all;
-    await askUnrestored(all, named);
+    for (const ask of [askUnrestored, askImportsRefused]) await ask(all, named);
     const body = { ...(sampleOf(named("catalog.apply")) as object), fingerprint: "stale" };
     expect((await call(named("catalog.apply"), { as: seller.key, body })).json.error).toBe("CatalogPlanStale");
-    const taken = sampleOf(named("catalog.import"));
-    for (const status of [200, 409])
-      expect((await call(named("catalog.import"), { as: seller.key, body: taken })).status).toBe(status);
+    const taken = { as: seller.key, body: sampleOf(named("catalog.import")) };
+    for (const status of [200, 409]) expect((await call(named("catalog.import"), taken)).status).toBe(status);
   });
 
   test("409 where an id of the seller's own is in two of a person's organizations", async () => {

@@ -77,6 +77,8 @@ const unheld: Record<string, string> = {
   "customer_meter_windows.payer_id": "the subscription is made by a domain to the right, and tables make no circle",
   "customer_meter_values.customer_id": "stands under a row that points to both, locked while they are written",
   "customer_meter_values.meter_id": "stands under a row that points to both, locked while they are written",
+  "import_records.target_id": "is a product, a customer or a subscription",
+  "import_records.applied_run_id": "is the run that read it then, which its other key points to or outlives",
   "payments.process_id": "is a process of the server, whose row goes when the process does",
   "payment_setups.process_id": "is a process of the server, whose row goes when the process does",
   "webhook_endpoints.process_id": "is a process of the server, whose row goes when the process does",
@@ -91,7 +93,8 @@ const triggered = new Set(["orders_precede", "orders_precede_paid"]);
 /** And those that refuse a change of state: they read the row alone. */
 for (const table of ["checkouts", "customer_seats", "disputes", "orders", "payment_setups", "payments", "refunds"])
   triggered.add(`${table}_states`);
-for (const table of ["subscriptions", "webhook_events"]) triggered.add(`${table}_states`);
+for (const table of ["subscriptions", "webhook_events", "import_runs", "import_records"])
+  triggered.add(`${table}_states`);
 for (const table of ["orders", "subscriptions", "checkouts"])
   for (const trigger of [`${table}_tally`, `${table}_tally_changed`]) triggered.add(trigger);
 /** Lists that are counted by tallies. */
@@ -242,6 +245,9 @@ const literals: Record<string, () => string> = {
   "timestamp with time zone": () => "now()",
 };
 
+/** Of what a seller has one at a time, rows that are over. */
+const finished: Record<string, Record<string, string>> = { import_runs: { finished_at: "now()" } };
+
 /** Writes rows of any table by hand, with what they cannot do without. */
 class Writer {
   private readonly tables: ReadonlyMap<string, Table>;
@@ -258,7 +264,7 @@ class Writer {
     pointing: Record<string, string> = {},
   ): Promise<Record<string, string>> {
     const { columns, foreignKeys } = this.tables.get(name) as Table;
-    const row: Record<string, string> = { [owner]: `'${organization_id}'`, ...pointing };
+    const row: Record<string, string> = { [owner]: `'${organization_id}'`, ...finished[name], ...pointing };
     for (const { name: column, type, required, defaulted } of columns) {
       if (!required || defaulted || row[column] !== undefined) continue;
       const held = foreignKeys.find((one) => !isToOwner(one) && pointerOf(one) === column);

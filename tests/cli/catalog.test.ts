@@ -257,8 +257,8 @@ test("what looks like one in the file is a conflict that names the next step", a
   });
   write(text);
   const { code, out } = await run("plan");
-  expect([code, out]).toEqual([7, expect.stringContaining(`Run: floe import products.pro ${id}\n`)]);
-  expect((await run("import", "products.pro", id)).code).toBe(0);
+  expect([code, out]).toEqual([7, expect.stringContaining(`Run: floe adopt products.pro ${id}\n`)]);
+  expect((await run("adopt", "products.pro", id)).code).toBe(0);
   expect((await run("apply", "--yes")).code).toBe(0);
 });
 

@@ -16,6 +16,7 @@ import { writeExampleArchive } from "../support/archives.ts";
 import { makeExamplePeople } from "../support/example-people.ts";
 import { type ExampleStore, fillExampleStore, writeExampleFiles } from "../support/example-store.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
+import { prepareExampleImport } from "../support/imports.ts";
 import { operations } from "../support/operations.ts";
 import { floe, folder, manifest, splitWords, standIn } from "./support.ts";
 
@@ -195,6 +196,8 @@ async function prepare(example: string, command: CommandDescription): Promise<Re
   if (command.path === "init") rmSync("floe.yaml");
   if (/^(export|restore|archives)\b/.test(command.path))
     await writeExampleArchive(server, seller, place, command.path !== "restore");
+  if (/^import\b/.test(command.path))
+    return { ...words, ...(await prepareExampleImport(seller, { folder: place, example })) };
   for (const [pattern, line] of before) if (pattern.test(example)) await run(store.substitute(line, words));
   return words;
 }

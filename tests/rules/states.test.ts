@@ -19,6 +19,10 @@ const expected: Record<string, string> = {
   customer_seats: "claimed>revoked pending>claimed pending>revoked revoked>claimed revoked>pending",
   webhook_events:
     "canceled>pending failed>pending pending>canceled pending>failed pending>skipped pending>succeeded skipped>pending succeeded>pending",
+  import_runs:
+    "applied>finished applied>reading applied>rolling_back applying>applied applying>rolling_back checking>planned checking>reading checking>rolling_back planned>applying planned>reading planned>rolling_back reading>checking reading>rolling_back rolling_back>rolled_back",
+  import_records:
+    "applied>undone blocked>read held>switched held>undone read>blocked read>ready ready>applied ready>blocked ready>held ready>read switched>undone undone>read",
 };
 
 describe("states", () => {

@@ -6,6 +6,7 @@ import { declareCancellation } from "./cancellations.ts";
 import { startIssuer } from "./ci-issuer.ts";
 import type { Floe, Seller } from "./floe.ts";
 import { newId } from "./ids.ts";
+import { importBodies, importOf } from "./imports.ts";
 import { migrationRow } from "./migration-rows.ts";
 import { buyerOf, tokenOf } from "./portal-rows.ts";
 
@@ -27,6 +28,7 @@ export async function makeCiRule(floe: Floe, { client }: Pick<Seller, "client">,
 
 export const ciBodies = {
   ...archiveBodies,
+  ...importBodies,
   "ciRules.create": () => ({ repository: "acme/shop", branch: "main", scopes: ["products:read"] }),
   "ciRules.exchange": () => ({ organization: "ada", token: "no.token.atall" }),
 };
@@ -40,6 +42,7 @@ export const ciFresh = {
 
 export const peopleRows = {
   archives: restoredArchive,
+  imports: importOf,
   ciRules: async (floe: Floe, seller: Seller) => ({ params: { id: (await makeCiRule(floe, seller)).rule.id } }),
   organizationAccessTokens: async (_: Floe, { client }: Seller) => {
     const made = await client.organizationAccessTokens.create({ body: { comment: "Row", scopes: ["products:read"] } });

@@ -6,6 +6,7 @@ import { subscriptionStates } from "../../server/billing/subscriptions/states.ts
 import { checkoutStates } from "../../server/checkout/checkouts/states.ts";
 import { seatStates } from "../../server/entitlements/seats/states.ts";
 import { deliveryStates } from "../../server/messaging/webhooks/states.ts";
+import { importStates, recordStates } from "../../server/operations/imports/states.ts";
 import type { StateMachine } from "../../server/platform/states.ts";
 
 /** Every table of states. */
@@ -19,4 +20,6 @@ export const machines = [
   subscriptionStates,
   seatStates,
   deliveryStates,
+  importStates,
+  recordStates,
 ] as unknown as StateMachine<string>[];

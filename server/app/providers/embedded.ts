@@ -30,6 +30,7 @@ import { webhookService } from "../../messaging/webhooks/service.ts";
 import { archiveService } from "../../operations/archive/service.ts";
 import { catalogService } from "../../operations/catalog-file/service.ts";
 import { diagnosticService } from "../../operations/diagnostics/service.ts";
+import { importService } from "../../operations/imports/service.ts";
 import { logService } from "../../operations/logs/service.ts";
 import { metricService } from "../../operations/metrics/service.ts";
 import { overviewService } from "../../operations/overview/service.ts";
@@ -57,6 +58,7 @@ export const embedded: Provider = {
   organizations: organizationService,
   organizationAccessTokens: organizationAccessTokenService,
   archives: archiveService,
+  imports: importService,
   ciRules: ciRuleService,
   products: productService,
   benefits: { ...benefitService, ...benefitGrantsOfBenefit },

@@ -30,6 +30,7 @@ export const isAtTarget = ({ row, prices }: SubscriptionAggregate, target: Migra
 /** Why a subscription is left alone whatever it would cost; null where it is not (SUB-68). */
 export function findObstacle({ row, customer }: SubscriptionAggregate, product_id: string): Reason | null {
   if (row.ended_at !== null || row.cancel_at_period_end) return "canceled";
+  if (row.billing_held_at !== null) return "other_migration";
   if (!isBillable(row.status)) return "paused";
   if (row.product_id !== product_id || row.pending_update !== null) return "changed";
   if (row.pause_at_period_end) return "paused";

@@ -52,6 +52,7 @@ export async function previewChange(ctx: Ctx, id: string, body: Update): Promise
   const key = getKey(ctx, id);
   const found = await store.findSubscription(ctx.db, key.organization_id, id);
   if (!found) throw notFound();
+  assertReleased(found);
   if ("payment_method_id" in body) await checkCard(ctx.db, ctx, found, body.payment_method_id);
   const seller = await findSeller(ctx.db, key.organization_id);
   const readBalance = () => findBalance(ctx.db, getAccount(found));
@@ -62,6 +63,13 @@ export async function previewChange(ctx: Ctx, id: string, body: Update): Promise
     : first;
   checkMaximum(ctx, evaluation, body);
   return describePreview(evaluation, body, ctx.config);
+}
+
+/** Refuse a change of a subscription that the product it comes from still bills: it would be changed in one of two places (MOV-10). */
+function assertReleased({ row }: SubscriptionAggregate): void {
+  if (row.billing_held_at === null) return;
+  const message = "This subscription is still billed where it comes from. It can be changed here after it is switched.";
+  throw new ApiError("SubscriptionLocked", message);
 }
 
 /** What was written of a change: the card that is to be charged for it, and whether it waits for that. */
@@ -128,6 +136,7 @@ async function writeChange(
 ): Promise<Written> {
   const found = await store.lockWithOrders(tx, key.organization_id, key.id);
   if (!found) throw notFound();
+  assertReleased(found);
   if (found.row.change_order_id !== null)
     throw new ApiError("SubscriptionLocked", "This subscription is being changed right now. Try again in a moment.");
   await lockMeters(tx, ctx, found);

@@ -84,11 +84,12 @@ type Coming = Pick<
   | "cancel_at_period_end"
   | "pause_at_period_end"
   | "reminder_due_at"
->;
+> & { billing_held_at?: Date | null };
 
 /** When a customer is to be told of the charge that comes next; null where none comes, or they know, or have been told. */
 export function findReminderTime(row: Coming, now: Date): Date | null {
   const { status, amount, current_period_start: start, current_period_end: end } = row;
+  if (row.billing_held_at != null) return null;
   const isTrial = status === "trialing";
   if (!(isTrial || status === "active") || amount === 0) return null;
   if (row.cancel_at_period_end || row.pause_at_period_end) return null;
@@ -120,6 +121,8 @@ export function findCycle({
 /** When a subscription is to be looked at next: its period or pause ends, or a card is charged again; null: never. */
 export function findDueTime(row: SubscriptionRow, retries: readonly Retry[]): Date | null {
   const { status, resumes_at, card_due_at } = row;
+  // Where it comes from bills it: nothing of it is due here until it is switched (MOV-10).
+  if (row.billing_held_at !== null) return null;
   const cycle = findCycle(row);
   const times = retries.map(({ next_payment_attempt_at }) => next_payment_attempt_at);
   if (cycle) times.push(cycle.at);

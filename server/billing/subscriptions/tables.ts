@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import type { Subscription } from "../../../shared/api/subscriptions.ts";
 import type { Interval } from "../../../shared/calendar.ts";
 import type { DiscountTerms, LineTerms } from "../../../shared/pricing.ts";
@@ -71,6 +71,8 @@ export const subscriptions = pgTable(
     due_at: instant(),
     /** When its customer is to be told of the charge that comes next; null: not at all, or done. */
     reminder_due_at: instant(),
+    /** Since when it is held: it came from another product that still bills it, and is never due until it is switched (MOV-10). */
+    billing_held_at: instant(),
     /** An order for a change that is being paid at this moment: until that is settled, nothing else changes. */
     change_order_id: uuid(),
     /** When the card is to be charged with all that is unpaid, besides the schedule, as it was just left (SUB-53). */
@@ -97,6 +99,10 @@ export const subscriptions = pgTable(
     references(table.customer_id, customers),
     references(table.product_id, products),
     references(table.discount_id, discounts),
+    check(
+      "subscriptions_held",
+      sql`${table.billing_held_at} is null or (${table.due_at} is null and ${table.reminder_due_at} is null and ${table.card_due_at} is null and ${table.change_order_id} is null)`,
+    ),
     index("subscriptions_by_due_time").on(table.due_at, table.organization_id).where(sql`${table.due_at} is not null`),
     index("subscriptions_by_reminder_time")
       .on(table.reminder_due_at, table.organization_id)

@@ -131,11 +131,8 @@ function planCycleColumns(body: ProductBody) {
   };
 }
 
-/**
- * Make products, in as many statements for one as for a thousand. Answers each in its place, or what was wrong with it; one that
- * is refused keeps no other from being made.
- */
-export async function createProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductBody[]): Promise<Batch<Product>> {
+/** What products would be made of, or every fault of each. */
+export async function planProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductBody[]) {
   const organization_id = requireOrganization(ctx);
   const pricing = await getGround(tx, organization_id, [...new Set(bodies.flatMap(({ prices }) => getMeters(prices)))]);
   const attachable = await findAttachable(
@@ -145,7 +142,7 @@ export async function createProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductB
     bodies.flatMap(({ attached_custom_fields }) => attached_custom_fields),
   );
   const now = ctx.clock.now();
-  const drafts = bodies.map((body) => {
+  return bodies.map((body) => {
     const recurring = (body.recurring_interval ?? null) !== null;
     const faults = [
       ...checkPrices(body.prices, { ...pricing, recurring, active: [] }),
@@ -158,23 +155,39 @@ export async function createProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductB
     const values = { id, organization_id, created_at: now, name, description, visibility, metadata };
     return { body, prices, values: { ...values, ...planCycleColumns(body), ...computeSortColumns(prices) } };
   });
-  const good = listAccepted(drafts);
+}
+
+type NewProduct = Exclude<Awaited<ReturnType<typeof planProducts>>[number], ApiError>;
+
+/** Write products, in as many statements for one as for a thousand. Nothing is emitted. */
+export async function insertDrafts(tx: Tx, drafts: readonly NewProduct[]): Promise<void> {
   await store.insertProducts(
     tx,
-    good.map(({ values }) => values),
+    drafts.map(({ values }) => values),
   );
   await store.insertPrices(
     tx,
-    good.flatMap(({ prices }) => prices),
+    drafts.flatMap(({ prices }) => prices),
   );
   await store.addMedias(
     tx,
-    good.map(({ values, body }) => ({ product: values, file_ids: body.medias })),
+    drafts.map(({ values, body }) => ({ product: values, file_ids: body.medias })),
   );
   await store.addFields(
     tx,
-    good.map(({ values, body }) => ({ product: values, fields: body.attached_custom_fields })),
+    drafts.map(({ values, body }) => ({ product: values, fields: body.attached_custom_fields })),
   );
+}
+
+/**
+ * Make products, in as many statements for one as for a thousand. Answers each in its place, or what was wrong with it; one that
+ * is refused keeps no other from being made.
+ */
+export async function createProducts(tx: Tx, ctx: Ctx, bodies: readonly ProductBody[]): Promise<Batch<Product>> {
+  const organization_id = requireOrganization(ctx);
+  const drafts = await planProducts(tx, ctx, bodies);
+  const good = listAccepted(drafts);
+  await insertDrafts(tx, good);
   const ids = good.map(({ values }) => values.id);
   const rows = mapById(await store.findProducts(tx, organization_id, ids));
   return mapAccepted(drafts, async ({ values: { id } }) => {

@@ -385,3 +385,13 @@ export async function detachFields(tx: Tx, gone: readonly RowKey[]): Promise<voi
   const ids = gone.map(({ id }) => id);
   await tx.delete(productCustomFields).where(isAmong(matchSeller(gone), productCustomFields.custom_field_id, ids));
 }
+
+/** Remove products that nobody has changed. The database refuses one that something else refers to. */
+export async function removeUnused(tx: Tx, organization_id: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const unchanged = and(isAmong(organization_id, products.id, ids), isNull(products.modified_at));
+  const found = await tx.select({ id: products.id }).from(products).where(unchanged);
+  const gone = found.map(({ id }) => id);
+  await tx.delete(productPrices).where(isAmong(organization_id, productPrices.product_id, gone));
+  await tx.delete(products).where(isAmong(organization_id, products.id, gone));
+}

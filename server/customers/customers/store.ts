@@ -18,7 +18,7 @@ import {
   orderBy,
   readPage,
 } from "../../platform/db/page.ts";
-import { matchKey, type RowKey } from "../../platform/db/rows.ts";
+import { insertRows, isAmong, matchKey, type RowKey } from "../../platform/db/rows.ts";
 import { memoizeStatement } from "../../platform/db/statements.ts";
 import { type CustomerRow, listSpellings } from "./rules.ts";
 import { customers } from "./tables.ts";
@@ -257,4 +257,41 @@ export async function deleteCustomer(
 /** A unique value was found taken without the database refusing the change. */
 export class UniqueTakenError extends Error {
   readonly code = "23505";
+}
+
+/** The living customers of an organization with one of these addresses, or of the seller's own ids. */
+export async function findNamedBy(
+  db: Database,
+  organization_id: string,
+  { emails, external_ids }: { emails: readonly string[]; external_ids: readonly string[] },
+): Promise<CustomerRow[]> {
+  const spellings = [...new Set(emails.flatMap(listSpellings))];
+  const named = or(
+    spellings.length > 0 ? sql`lower(${customers.email}) = ${matchAnyOf(spellings, "text")}` : undefined,
+    external_ids.length > 0 ? sql`${customers.external_id} = ${matchAnyOf([...external_ids], "text")}` : undefined,
+  );
+  return named
+    ? db
+        .select()
+        .from(customers)
+        .where(and(matchLiving(organization_id), named))
+    : [];
+}
+
+/** Add customers, but none whose address or external id a parallel request has just taken; answers those that were added. */
+export const insertCustomers = (tx: Tx, values: (typeof customers.$inferInsert)[]): Promise<CustomerRow[]> =>
+  insertRows(tx, customers, values, { orNothing: true });
+
+/** Remove customers whom nobody has changed and who have used nothing. The database refuses one that something else refers to. */
+export async function removeUnused(tx: Tx, organization_id: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx
+    .delete(customers)
+    .where(
+      and(
+        isAmong(organization_id, customers.id, ids),
+        isNull(customers.modified_at),
+        isNull(customers.first_user_event_at),
+      ),
+    );
 }

@@ -30,7 +30,7 @@ export type GrantHolder = { customer: CustomerRow; member: MemberRow | null };
 export type GrantContext = {
   source: GrantSource;
   /** How the subscription stands; null for an order. */
-  subscription: Pick<SubscriptionRow, "status" | "past_due_at"> | null;
+  subscription: (Pick<SubscriptionRow, "status" | "past_due_at"> & { billing_held_at?: Date | null }) | null;
   /** How the order stands; null for a subscription. */
   order: Pick<OrderRow, "status"> | null;
   /** Whether what was paid is disputed, or went back with what it gave. */
@@ -58,7 +58,8 @@ export function isGiving(ground: GrantContext, now: Date): boolean {
   const { subscription, order, is_withheld } = ground;
   if (is_withheld) return false;
   if (order) return order.status === "paid" || order.status === "partially_refunded" || order.status === "refunded";
-  if (!subscription) return false;
+  // Until it is switched, its customer has what it gives where it comes from (MOV-10).
+  if (!subscription || subscription.billing_held_at != null) return false;
   const grace_end = findGraceEnd(ground);
   return (active as readonly string[]).includes(subscription.status) || (grace_end !== null && now < grace_end);
 }

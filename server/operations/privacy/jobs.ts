@@ -30,6 +30,7 @@ import { eraseCodes } from "../../portal/store.ts";
 import { eraseUse } from "../../usage/events/store.ts";
 import { listProperties } from "../../usage/meters/matching.ts";
 import { findCounting } from "../../usage/meters/store.ts";
+import { eraseImported } from "../imports/store.ts";
 import { writeLog } from "./log.ts";
 import {
   createTextScrubber,
@@ -88,6 +89,7 @@ const forgetting: ((tx: Tx, person: Erased, deps: Deps) => Promise<void>)[] = [
   erasePayer,
   erasePayee,
   eraseCheckouts,
+  eraseImported,
   (tx, person, { config }) => eraseKeptAnswers(tx, config, person),
 ];
 

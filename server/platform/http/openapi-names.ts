@@ -14,6 +14,7 @@ import * as derivations from "../../../shared/api/derivations.ts";
 import * as discounts from "../../../shared/api/discounts.ts";
 import * as disputes from "../../../shared/api/disputes.ts";
 import * as files from "../../../shared/api/files.ts";
+import * as imports from "../../../shared/api/imports.ts";
 import * as invoices from "../../../shared/api/invoices.ts";
 import * as licenseKeys from "../../../shared/api/license-keys.ts";
 import * as logs from "../../../shared/api/logs.ts";
@@ -101,6 +102,7 @@ const modules = [
   ...[
     addresses,
     archives,
+    imports,
     benefitGrants,
     benefits,
     cardLinks,
