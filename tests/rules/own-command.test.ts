@@ -74,3 +74,13 @@ test("on Windows by the script that npm writes beside its global packages", () =
 test("by default for this process", () => {
   expect(findOwnCommand()).toMatch(/^(npx )?floe$/);
 });
+
+test("of the single executable: its name where the shell finds it, else its path, and never by node or npx", () => {
+  const place = make("single", { "bin/floe": true, "bin/floe.exe": true });
+  const ask = (folder: string, path: string, platform: "linux" | "win32", file: string) =>
+    findOwnCommand({ folder, searchPath: path, platform }, { path: join(place, "bin", file), isSingle: true });
+  expect(ask(clone, join(place, "bin"), "linux", "floe")).toBe("floe");
+  expect(ask(elsewhere, join(place, "bin"), "win32", "floe.exe")).toBe("floe");
+  expect(ask(clone, join(installed, "bin"), "linux", "floe")).toBe(join(place, "bin/floe"));
+  expect(ask(clone, "", "win32", "floe.exe")).toBe(join(place, "bin/floe.exe"));
+});

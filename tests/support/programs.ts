@@ -17,6 +17,7 @@ const programs = {
 const threads = {
   "invoice-worker": "server/billing/invoices/worker.ts",
   "webhook-worker": "server/messaging/webhooks/worker.ts",
+  "make-database": "server/platform/db/make-database.ts",
 };
 type Name = keyof typeof programs;
 export type Program = ChildProcessByStdio<Writable, Readable, null>;

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { btree_gin } from "@electric-sql/pglite/contrib/btree_gin";
@@ -72,13 +73,8 @@ function preventDeadlock(pglite: PGlite): PGlite {
 }
 
 const initMaxMs = 300_000;
-// Optimizing code that runs once takes 400 MB more than running it as it is.
-const initScript = `
-  import { setFlagsFromString } from "node:v8";
-  for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag);
-  const [url, folder] = process.argv.slice(-2);
-  const { PGlite } = await import(url);
-  await (await PGlite.create(folder)).close();`;
+/** Beside the sources, or beside the built server. */
+const maker = new URL(import.meta.url.endsWith(".ts") ? "./make-database.ts" : "./make-database.js", import.meta.url);
 
 /**
  * Make the files of a new database, in a process of its own: making them takes 600 MB, which a process does not give back, and
@@ -89,16 +85,8 @@ async function initDatabase(parent: string, files: string): Promise<void> {
   const prefix = "database-new-";
   for (const name of readdirSync(parent)) if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true });
   const unfinished = mkdtempSync(join(parent, prefix));
-  const given = [
-    "--input-type=module",
-    "-e",
-    initScript,
-    "--",
-    import.meta.resolve("@electric-sql/pglite"),
-    unfinished,
-  ];
   try {
-    await promisify(execFile)(process.execPath, given, { timeout: initMaxMs });
+    await promisify(execFile)(process.execPath, [fileURLToPath(maker), unfinished], { timeout: initMaxMs });
   } catch (error) {
     const { stderr = "", signal } = error as { stderr?: string; signal?: string };
     throw new DatabaseError(
