@@ -13,6 +13,7 @@ import { openHosted } from "../hosted/relay/hosted.ts";
 import { createHostedProvider } from "../hosted/relay/provider.ts";
 import { createAuth } from "../identity/accounts/auth.ts";
 import { findOutbox } from "../messaging/webhooks/backlog.ts";
+import { addSealedAuditRoutes } from "../operations/audit/routes.ts";
 import { checkForRestore } from "../operations/restore/detection.ts";
 import {
   type Config,
@@ -55,7 +56,7 @@ import { startWorker } from "./worker.ts";
 
 // The operator's commands are a part of the same bundle.
 export { isOperatorFault, verifyBooks } from "./operator.ts";
-export { exportAudit, removeOldAudit, verifyAudit, verifyAuditFile } from "./operator-audit.ts";
+export { exportAudit, removeOldAudit, verifyAudit, verifyAuditFile, verifyAuditLines } from "./operator-audit.ts";
 export { createBackup, restoreBackup } from "./operator-backup.ts";
 export { prepareDatabase } from "./operator-migrate.ts";
 export { runPolarWork } from "./operator-polar.ts";
@@ -138,6 +139,7 @@ export async function start(
     if (hosted) closing.push(() => hosted.close());
     const auth = createAuth(deps, {
       hasFinancialRecords: hasFinancialRecords,
+      addSealedAuditRoutes,
       identifyCustomer: hosted?.identifyCustomer ?? identifyCustomer,
     });
     closing.push(() => auth.close());

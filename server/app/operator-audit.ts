@@ -108,10 +108,25 @@ export async function verifyAuditFile(path: string, heads: readonly string[]): P
   return verifier.finish();
 }
 
+/** Verify lines that a server answers, in their order. */
+export async function verifyAuditLines(lines: AsyncIterable<unknown>, heads: readonly string[]): Promise<AuditReport> {
+  const verifier = createVerifier(heads);
+  for await (const line of lines) {
+    if (!isLine(line)) throw new ConfigError("The server answered with something else than its audit log.");
+    verifier.check(line);
+  }
+  return verifier.finish();
+}
+
+function isLine(line: unknown): line is AuditLine {
+  const { kind, entry } = (typeof line === "object" && line !== null ? line : {}) as Record<string, unknown>;
+  return kind === "seal" || (kind === "entry" && typeof entry === "object" && entry !== null);
+}
+
 function parseLine(text: string, number: number): AuditLine {
   try {
-    const line = JSON.parse(text) as AuditLine;
-    if (line.kind === "seal" || (line.kind === "entry" && typeof line.entry === "object" && line.entry)) return line;
+    const line: unknown = JSON.parse(text);
+    if (isLine(line)) return line;
   } catch {
     // Said below, as for every other line that is none of an export.
   }

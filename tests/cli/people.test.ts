@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { user } from "../../server/identity/accounts/tables.ts";
+import { sealNewEntries } from "../../server/operations/audit/store.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { floe, folder } from "./support.ts";
 
@@ -170,5 +171,28 @@ describe("one's own sign-ins and keys", () => {
     expect(entries.find(({ action }) => action === "team.created")?.actor.email).toBe(owner.email);
     const table = await floe(["audit", "list"], { env: mine, tty: true, columns: 160 });
     expect(table.out).toContain(owner.email);
+  });
+
+  test("the sealed log is exported and verified over the API, for owners (AUD-05)", async () => {
+    await sealNewEntries(server.deps, new Date(), 1000);
+    const [chain] = await json<{ chain: string; entries: number; head: string }[]>(mine, "audit", "verify", "--remote");
+    expect([chain?.chain, chain && chain.entries > 5]).toEqual([owner.organization_id, true]);
+    const head = chain?.head ?? "";
+    await ok(mine, "audit", "verify", "--remote", "--head", head);
+    const missed = await floe(["audit", "verify", "--remote", "--head", "0".repeat(64)], { env: mine });
+    expect([missed.code, missed.err]).toEqual([1, expect.stringContaining("not what was sealed")]);
+    const file = join(folder(), "audit.ndjson");
+    const { out } = await ok(mine, "audit", "export", "--remote");
+    writeFileSync(file, out);
+    await ok({}, "audit", "verify", file, "--head", head);
+    writeFileSync(file, out.replace('"team.created"', '"team.deleted"'));
+    expect((await floe(["audit", "verify", file], { env: {} })).code).toBe(1);
+    for (const more of [
+      ["--since", "7d"],
+      ["--organization", "x"],
+      ["--data-dir", "x"],
+    ])
+      expect((await floe(["audit", "export", "--remote", ...more], { env: mine })).code).toBe(64);
+    expect((await floe(["audit", "verify", file, "--remote"], { env: mine })).code).toBe(64);
   });
 });

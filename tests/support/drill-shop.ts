@@ -10,6 +10,7 @@ import { verifyBooks } from "../../server/app/operator.ts";
 import { hasFinancialRecords } from "../../server/billing/financial-records.ts";
 import { identifyCustomer } from "../../server/customers/sessions/service.ts";
 import { createAuth } from "../../server/identity/accounts/auth.ts";
+import { addSealedAuditRoutes } from "../../server/operations/audit/routes.ts";
 import { completeConfig, readSettings } from "../../server/platform/config.ts";
 import { openEmbedded } from "../../server/platform/db/database-embedded.ts";
 import { scopes as allScopes } from "../../shared/scopes.ts";
@@ -165,7 +166,7 @@ export async function signUp(folder: string): Promise<SignedUp> {
     await database.migrate(migrations);
     const settings = readSettings({ FLOE_DATA_DIR: folder, FLOE_SECRET: drillSecret });
     const deps = await openDeps(database.db, completeConfig(settings), log);
-    const auth = createAuth(deps, { hasFinancialRecords, identifyCustomer });
+    const auth = createAuth(deps, { hasFinancialRecords, identifyCustomer, addSealedAuditRoutes });
     const account = { email: "drill@example.com", password: "correct horse battery", name: "Drill" };
     const { session, organization_id } = await auth.signUpSeller({
       ...account,

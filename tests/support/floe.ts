@@ -20,6 +20,7 @@ import { type Auth, createAuth } from "../../server/identity/accounts/auth.ts";
 import type { PasswordRecipe } from "../../server/identity/accounts/sign-in/passwords.ts";
 import { hashSecret } from "../../server/identity/accounts/storage.ts";
 import { session as sessions } from "../../server/identity/accounts/tables.ts";
+import { addSealedAuditRoutes } from "../../server/operations/audit/routes.ts";
 import { findDifferences } from "../../server/operations/verify/recompute.ts";
 import { completeConfig, getDatabaseOptions, readSettings } from "../../server/platform/config.ts";
 import type { Deps } from "../../server/platform/context.ts";
@@ -198,6 +199,7 @@ export async function start(options: FloeOptions = {}): Promise<Floe> {
   const hosted = config.FLOE_BILLING === "polar" ? await openHosted(deps, options.breaker) : undefined;
   const auth = createAuth(deps, {
     hasFinancialRecords: hasFinancialRecords,
+    addSealedAuditRoutes,
     identifyCustomer: hosted?.identifyCustomer ?? identifyCustomer,
     ...(options.productionPasswords ? {} : { passwordRecipe: quick }),
   });

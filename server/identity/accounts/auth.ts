@@ -232,6 +232,7 @@ export function createAuth(deps: Deps, options: AuthOptions): Auth {
       const identify = sendRenewed(scope, identifier.identify);
       addApiKeyRoutes(scope, deps, identify);
       auditRoutes(scope, deps, identify);
+      options.addSealedAuditRoutes(scope, deps, identify);
       addEndSessionsRoute(scope, deps);
       routeAuth(scope, deps, respondInConstantTime(sendFailures(deps.log, work.answering(auth.handler))));
     },

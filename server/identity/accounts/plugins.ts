@@ -1,6 +1,8 @@
+import type { FastifyInstance } from "fastify";
 import type { Deps } from "../../platform/context.ts";
 import { createCompatGuards } from "./compat/guards.ts";
 import { createDevicePlugin } from "./device/plugin.ts";
+import type { Identify } from "./http/own-routes.ts";
 import { createGuardedBearer } from "./identity/bearer.ts";
 import type { IdentifyCustomer } from "./identity/identify.ts";
 import { createStepUp } from "./identity/step-up.ts";
@@ -21,6 +23,8 @@ import type { AccountWork } from "./work.ts";
 export type AuthOptions = {
   hasFinancialRecords: HasFinancialRecords;
   identifyCustomer: IdentifyCustomer;
+  /** Routes of the audit log whose tables belong to a later context. */
+  addSealedAuditRoutes: (scope: FastifyInstance, deps: Deps, identify: Identify) => void;
   /** How passwords are kept, where that is not as well as this machine can: in tests, whose passwords nobody looks for. */
   passwordRecipe?: PasswordRecipe;
 };

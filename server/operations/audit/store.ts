@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, gte, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Deps } from "../../platform/context.ts";
 import { auditLog } from "../../platform/db/tables.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
@@ -89,7 +89,7 @@ export async function* readSealed(db: Database, { chain, since }: AuditRange): A
       .orderBy(asc(auditSeals.chain), asc(auditSeals.number))
       .limit(pageMax);
     for (const seal of seals) {
-      yield* readEntries(db, seal);
+      yield* await listEntries(db, seal.chain, eq(auditSealed.number, seal.number));
       yield { kind: "seal", ...writeSeal(seal) };
     }
     const last = seals.at(-1);
@@ -98,17 +98,46 @@ export async function* readSealed(db: Database, { chain, since }: AuditRange): A
   }
 }
 
-async function* readEntries(
-  db: Database,
-  { chain, number }: Pick<Seal, "chain" | "number">,
-): AsyncGenerator<AuditLine> {
+/** A page has so many seals at most, and ends with the one that brings it to so many entries. A seal has at most a thousand. */
+const [pageSealsMax, pageEntriesMax] = [100, 500];
+export type SealedPage = { lines: AuditLine[]; next: number | null };
+
+/** Read the seals of a chain after a number, each behind its entries, as many as one answer has. `next` is where to go on. */
+export async function readSealedPage(db: Database, chain: string, after: number): Promise<SealedPage> {
+  const found = await db
+    .select()
+    .from(auditSeals)
+    .where(and(eq(auditSeals.chain, chain), gt(auditSeals.number, after)))
+    .orderBy(asc(auditSeals.number))
+    .limit(pageSealsMax + 1);
+  let count = 0;
+  const seals = found.slice(0, pageSealsMax).filter(({ entries }) => {
+    const isIncluded = count < pageEntriesMax;
+    count += entries;
+    return isIncluded;
+  });
+  const last = seals.at(-1)?.number;
+  if (last === undefined) return { lines: [], next: null };
+  const isOfPage = and(gt(auditSealed.number, after), lte(auditSealed.number, last));
+  const entries = Map.groupBy(await listEntries(db, chain, isOfPage), ({ number }) => number);
+  const lines = seals.flatMap((seal): AuditLine[] => [
+    ...(entries.get(seal.number) ?? []),
+    { kind: "seal", ...writeSeal(seal) },
+  ]);
+  return { lines, next: seals.length < found.length ? last : null };
+}
+
+/** Entries of some seals of a chain, in the order in which they were sealed. */
+async function listEntries(db: Database, chain: string, isOfSeals: SQL | undefined) {
   const rows = await db
-    .select({ log: auditLog, hash: auditSealed.hash })
+    .select({ log: auditLog, hash: auditSealed.hash, number: auditSealed.number })
     .from(auditSealed)
     .innerJoin(auditLog, eq(auditLog.id, auditSealed.entry_id))
-    .where(and(eq(auditSealed.chain, chain), eq(auditSealed.number, number)))
-    .orderBy(asc(auditSealed.entry_id));
-  for (const { log, hash } of rows) yield { kind: "entry", chain, number, hash, entry: describeEntry(log, chain) };
+    .where(and(eq(auditSealed.chain, chain), isOfSeals))
+    .orderBy(asc(auditSealed.number), asc(auditSealed.entry_id));
+  return rows.map(({ log, hash, number }) => {
+    return { kind: "entry", chain, number, hash, entry: describeEntry(log, chain) } as const;
+  });
 }
 
 /** Entries that have waited longer for a seal than a worker takes, of one chain or of all. */
