@@ -43,7 +43,7 @@ import { DataFolderError, lockDataFolder } from "./data-folder.ts";
 import { type DemoStore, openDemoStore } from "./demo.ts";
 import { openDeps } from "./deps.ts";
 import { watchLauncher } from "./launcher.ts";
-import { releaseMemory } from "./memory.ts";
+import { limitHeapGrowth, releaseMemory } from "./memory.ts";
 import { findMigrationsFolder, resolveBeside } from "./migrations-folder.ts";
 import { listAuditCommands } from "./operator-audit.ts";
 import { listCommands } from "./operator-backup.ts";
@@ -276,6 +276,7 @@ export async function serve(given: Record<string, string | undefined> = {}): Pro
     process.exit(0);
   };
   watchLauncher(() => void stop());
+  limitHeapGrowth();
   try {
     server = await start(given, printLine);
   } catch (error) {
