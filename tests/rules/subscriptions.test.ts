@@ -62,6 +62,7 @@ const row = (more: Partial<SubscriptionRow> = {}) =>
     period_discount: null,
     resumes_at: null,
     card_due_at: null,
+    billing_held_at: null,
     reminder_due_at: null,
     ...more,
   }) as SubscriptionRow;
