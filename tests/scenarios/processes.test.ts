@@ -198,3 +198,14 @@ test("OPS-02: a process whose session is gone is gone, long before it has been s
   expect(performance.now() - began).toBeLessThan(4000);
   expect(await listProcesses()).toContain(without.process_id);
 });
+
+test("OPS-02: a process that missed four beats is waited for, and one that is silent for over fifteen seconds is gone", async () => {
+  const slow = openOther();
+  await watchProcesses(slow, 3_600_000);
+  await silence(slow, 12);
+  await watch(openOther(), 3_600_000);
+  expect(await listProcesses()).toContain(slow.process_id);
+  await silence(slow, 16);
+  await watch(openOther(), 3_600_000);
+  expect(await listProcesses()).not.toContain(slow.process_id);
+});
