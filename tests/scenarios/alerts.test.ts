@@ -118,6 +118,7 @@ test.each([
   ],
   ["FloePaymentsFail", 'floe_payments_total{result="failed"} 6\nfloe_payments_total{result="succeeded"} 4'],
   ["FloeMailsFail", 'floe_mails_total{outcome="failed"} 6'],
+  ["FloeCallInTransaction", 'floe_calls_in_transactions_total{call="an HTTP request"} 1'],
 ])("%s fires for what a server shows then, and not below its limit", (alert, text) => {
   expect(listFiring("", text, 60)).toContain(alert);
   const below = (text ?? "up 1").replace(/0\.7|301|61|(?<= )[1236]$/gm, "0");
@@ -136,7 +137,7 @@ test("every alert is fired by a test of this file", () => {
     ],
     ...["FloeDeliveriesFail", "FloeDeliveriesLate", "FloeOutboxLate", "FloeWorkersStopped"],
     ...["FloeDown", "FloeDatabaseFlapping", "FloeSlow", "FloeEventLoopStuck", "FloeJobsLate", "FloeStreamsLate"],
-    ...["FloeDeadLetters", "FloeProcessorFails", "FloePaymentsFail", "FloeMailsFail"],
+    ...["FloeDeadLetters", "FloeProcessorFails", "FloePaymentsFail", "FloeMailsFail", "FloeCallInTransaction"],
   ];
   expect(
     readAlertRules()
