@@ -50,6 +50,22 @@ export const pageFaults = {
       ...failures,
     ],
   ],
+  "mails and commands": [
+    [
+      "a mail shows the whole token",
+      "server/platform/mail-transport/email-layout.ts",
+      "url.length <= shownUrlMax ? url :",
+      "url.length > 0 ? url :",
+      "tests/web/letters.test.ts",
+    ],
+    [
+      "commands name a customer by id",
+      "web/pages/home-customer.tsx",
+      "const named = customer?.email ?? id;",
+      "const named = id;",
+      ...home,
+    ],
+  ],
   "legal form": [
     [
       "the form writes over what was changed elsewhere",

@@ -157,6 +157,8 @@ test("a customer is found by a part of the name, an order by its number; both ar
   await region("Latest orders").getByRole("link").first().waitFor();
   await region("Events").getByRole("listitem").first().waitFor();
   await region("Benefits").getByText("None.").waitFor();
+  await region("Benefits").getByText("floe benefit-grants list --customer-id ada@example.com").first().waitFor();
+  await region("Customer").getByText("France").waitFor();
   expect(await seriousFaults(page)).toEqual([]);
   await picture("customer");
   const number = (await region("Latest orders").getByRole("link").first().textContent()) ?? "";

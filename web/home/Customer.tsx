@@ -54,13 +54,16 @@ function SubscriptionRow({ one, reload }: { one: Subscription; reload: () => voi
   );
 }
 
+/** The customer, and how commands name them: by address where there is one. */
+type Named = { id: string; named: string };
+
 /** What the customer subscribes to now and subscribed to before. */
-export function Subscriptions({ id }: { id: string }) {
+export function Subscriptions({ id, named }: Named) {
   const messages = useHomeMessages();
   const { calls } = useHome();
   const state = useQuery(useCallback(() => calls.subscriptionsOf(id), [calls, id]));
   return (
-    <Panel title={messages.subscriptions} command={`floe subscriptions list --customer-id ${id}`}>
+    <Panel title={messages.subscriptions} command={`floe subscriptions list --customer-id ${named}`}>
       <Loaded state={state}>
         {({ items }) =>
           items.length === 0 ? (
@@ -79,12 +82,12 @@ export function Subscriptions({ id }: { id: string }) {
 }
 
 /** What the customer paid, and what is unpaid. */
-export function CustomerOrders({ id }: { id: string }) {
+export function CustomerOrders({ id, named }: Named) {
   const messages = useHomeMessages();
   const { calls } = useHome();
   const state = useQuery(useCallback(() => calls.ordersOf(id), [calls, id]));
   return (
-    <Panel title={messages.orders} command={`floe orders list --customer-id ${id}`}>
+    <Panel title={messages.orders} command={`floe orders list --customer-id ${named}`}>
       <Loaded state={state}>
         {({ items }) =>
           items.length === 0 ? (
@@ -102,12 +105,12 @@ export function CustomerOrders({ id }: { id: string }) {
 }
 
 /** What the customer was given of what they bought. */
-export function Grants({ id }: { id: string }) {
+export function Grants({ id, named }: Named) {
   const messages = useHomeMessages();
   const { calls } = useHome();
   const state = useQuery(useCallback(() => calls.grantsOf(id), [calls, id]));
   return (
-    <Panel title={messages.benefits} command={`floe benefit-grants list --customer-id ${id}`}>
+    <Panel title={messages.benefits} command={`floe benefit-grants list --customer-id ${named}`}>
       <Loaded state={state}>
         {({ items }) =>
           items.length === 0 ? (
@@ -134,14 +137,14 @@ export function Grants({ id }: { id: string }) {
 }
 
 /** What the customer used in the current periods. */
-export function CustomerUsage({ id }: { id: string }) {
+export function CustomerUsage({ id, named }: Named) {
   const messages = useHomeMessages();
   const { locale } = useI18n();
   const { calls } = useHome();
   const state = useQuery(useCallback(() => calls.metersOf(id), [calls, id]));
   const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
   return (
-    <Panel title={messages.usage} command={`floe customer-meters list --customer-id ${id}`}>
+    <Panel title={messages.usage} command={`floe customer-meters list --customer-id ${named}`}>
       <Loaded state={state}>
         {({ items }) =>
           items.length === 0 ? (
@@ -168,14 +171,14 @@ export function CustomerUsage({ id }: { id: string }) {
 }
 
 /** What happened with the customer last. */
-export function Events({ id }: { id: string }) {
+export function Events({ id, named }: Named) {
   const messages = useHomeMessages();
   const { locale } = useI18n();
   const { calls } = useHome();
   const state = useQuery(useCallback(() => calls.eventsOf(id), [calls, id]));
   const time = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
   return (
-    <Panel title={messages.events} command={`floe events list --customer-id ${id}`}>
+    <Panel title={messages.events} command={`floe events list --customer-id ${named}`}>
       <Loaded state={state}>
         {({ items }) =>
           items.length === 0 ? (

@@ -22,9 +22,11 @@ export function ResendMail({ order: { id, invoice_number } }: { order: Order }) 
   };
   return (
     <>
-      <Button quiet busy={busy} onClick={() => void resendMail()}>
-        {messages.resend_mail}
-      </Button>
+      <div className="row">
+        <Button quiet busy={busy} onClick={() => void resendMail()}>
+          {messages.resend_mail}
+        </Button>
+      </div>
       <p role="status" className="small">
         {result}
       </p>

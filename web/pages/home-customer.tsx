@@ -1,4 +1,4 @@
-import { useCallback } from "react";
+import { useCallback, useMemo } from "react";
 import { CustomerOrders, CustomerUsage, Events, Grants, Subscriptions } from "../home/Customer.tsx";
 import { useHome } from "../home/home-context.ts";
 import { HomePage } from "../home/Layout.tsx";
@@ -11,17 +11,19 @@ import { useQuery } from "../use-query.ts";
 
 function Customer({ id }: { id: string }) {
   const messages = useHomeMessages();
-  const { day } = useI18n();
+  const { day, locale } = useI18n();
+  const countries = useMemo(() => new Intl.DisplayNames([locale, "en"], { type: "region" }), [locale]);
   const { calls } = useHome();
   const state = useQuery(useCallback(() => calls.customer(id), [calls, id]));
   const customer = state.value;
   const name = customer ? (customer.name ?? customer.email ?? messages.unnamed) : messages.customer;
   useTitle(`${name} · floe`);
   const isKnown = customer !== undefined;
+  const named = customer?.email ?? id;
   return (
     <>
       <h1>{name}</h1>
-      <Panel title={messages.customer} command={`floe customers get ${customer?.email ?? id}`}>
+      <Panel title={messages.customer} command={`floe customers get ${named}`}>
         <Loaded state={state}>
           {({ email, external_id, created_at, billing_address }) => (
             <dl className="home-facts">
@@ -36,7 +38,7 @@ function Customer({ id }: { id: string }) {
               {billing_address && (
                 <>
                   <dt>{messages.country}</dt>
-                  <dd>{billing_address.country}</dd>
+                  <dd>{countries.of(billing_address.country)}</dd>
                 </>
               )}
               <dt>{messages.since}</dt>
@@ -48,13 +50,13 @@ function Customer({ id }: { id: string }) {
       {isKnown && (
         <>
           <div className="home-columns">
-            <Subscriptions id={id} />
-            <Grants id={id} />
+            <Subscriptions id={id} named={named} />
+            <Grants id={id} named={named} />
           </div>
-          <CustomerOrders id={id} />
+          <CustomerOrders id={id} named={named} />
           <div className="home-columns">
-            <CustomerUsage id={id} />
-            <Events id={id} />
+            <CustomerUsage id={id} named={named} />
+            <Events id={id} named={named} />
           </div>
         </>
       )}

@@ -79,7 +79,7 @@ function Payments({ order }: { order: Order }) {
   const { calls } = useHome();
   const state = useQuery(useCallback(() => calls.paymentsOf(order.id), [calls, order.id]));
   return (
-    <Panel title={messages.payments} command={`floe payments list --order-id ${order.id}`}>
+    <Panel title={messages.payments} command={`floe payments list --order-id ${order.invoice_number ?? order.id}`}>
       <Loaded state={state}>
         {({ items }) =>
           items.length === 0 ? (

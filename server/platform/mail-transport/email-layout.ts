@@ -107,6 +107,13 @@ const itemStyle = {
   wordBreak: "break-word",
 } as const;
 const hintStyle = { display: "block", fontSize: "14px", lineHeight: "21px", color: soft };
+/** The longest address that a reader is shown whole. A token makes others several lines of letters; the link itself has it. */
+const shownUrlMax = 80;
+function formatShownUrl(url: string): string {
+  const { host, pathname } = new URL(url);
+  return url.length <= shownUrlMax ? url : `${host}${pathname}…`;
+}
+
 const addressStyle = { color: accent, textDecorationLine: "underline", wordBreak: "break-all" } as const;
 
 const brandStyle = { ...smallStyle, margin: "0 0 20px", fontWeight: 600, color: ink };
@@ -234,7 +241,7 @@ function loadPage(
             { className: "soft", style: smallStyle },
             speech.fallback,
             h("br"),
-            h(Link, { className: "address", href: action.url, style: addressStyle }, action.url),
+            h(Link, { className: "address", href: action.url, style: addressStyle }, formatShownUrl(action.url)),
           ),
         ...links.map(({ label, url }) =>
           h(Text, { style: textStyle }, h(Link, { className: "address", href: url, style: addressStyle }, label)),
