@@ -285,7 +285,7 @@ export const resourceViews: Record<string, ResourceView> = {
   webhooks: {
     summary: "Where your events are sent",
     noun: "webhook endpoint",
-    columns: ["url:name", "events", "enabled:flag", "created_at:date", "id:key"],
+    columns: ["url:name", "enabled:flag", "events", "created_at:date", "id:id"],
     namedBy: ["url", "name"],
     sample: "https://example.com/hooks",
     names: {
@@ -303,8 +303,8 @@ export const resourceViews: Record<string, ResourceView> = {
     },
     columnsOf: {
       deliveries: [
-        ...["created_at:date", "webhook_event.type:name", "url", "succeeded:flag", "http_code", "duration_ms"],
-        ...["response", "webhook_event.id:key"],
+        ...["created_at:date", "webhook_event.type:name", "http_code", "duration_ms", "url:url", "succeeded:flag"],
+        ...["response", "webhook_event.id:id"],
       ],
     },
     examples: {

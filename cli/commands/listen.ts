@@ -116,11 +116,11 @@ async function listen(context: Context, options: Options): Promise<void> {
       onOpen: (again) => {
         openedAt = Date.now();
         if (options.printSecret) return;
-        const to = targets.length > 0 ? `, forwarding to ${targets.map(({ href }) => href).join(" and ")}` : "";
+        const to = targets.map(({ href }, at) => `${at === 0 ? "Forwarding to" : "          and"} ${href}\n`).join("");
         context.say(
           again
             ? `${formatTime()}  Connected again.\n`
-            : `${paint.good("Listening")} at ${server}${to}. Ctrl-C stops.\n`,
+            : `${paint.good("Listening")} at ${server}. Ctrl-C stops.\n${to}`,
         );
         if (!again && resuming) context.say("Going on where the last one stopped; what was missed comes first.\n");
       },

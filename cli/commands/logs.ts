@@ -6,7 +6,7 @@ import { splitRoute } from "../../shared/request.ts";
 import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { parseSince, resolveSince, type Since } from "../duration.ts";
-import { Fault } from "../fault.ts";
+import { Fault, isFault } from "../fault.ts";
 import { pause } from "../pause.ts";
 import { addReading } from "../reading.ts";
 import { truncateCell } from "../ui/table.ts";
@@ -168,7 +168,11 @@ async function listLogs(context: Context, options: Options): Promise<void> {
     const fields = checkAskedFields(context.globals.json, entryFields);
     context.page(`${JSON.stringify(fields ? entries.map((one) => pick(one, fields)) : entries, null, 2)}\n`);
   } else if (entries.length === 0) context.say("There is nothing in the log. Look further back with --since 7d.\n");
-  else context.page(entries.map((one) => formatEntry(context, one)).join(""));
+  else {
+    context.page(entries.map((one) => formatEntry(context, one)).join(""));
+    if ((context.io.stdout.columns ?? 80) < wideColumns)
+      context.say("More of one: `floe logs get REQUEST_ID`. Ids: --json request_id,target\n");
+  }
 }
 
 const entryFields = [
@@ -177,11 +181,8 @@ const entryFields = [
 ];
 
 async function getRequest(context: Context, request_id: string, { showBody }: Options): Promise<void> {
-  const trace = (await context.call({
-    ...splitRoute(routes.logs.get),
-    params: { request_id },
-    query: showBody ? { bodies: true } : {},
-  })) as Trace;
+  const call = { ...splitRoute(routes.logs.get), params: { request_id }, query: showBody ? { bodies: true } : {} };
+  const trace = (await context.call(call).catch(explainMissing)) as Trace;
   if (context.json) {
     context.page(`${JSON.stringify(trace, null, 2)}\n`);
     return;
@@ -228,6 +229,14 @@ async function getRequest(context: Context, request_id: string, { showBody }: Op
       .filter((text) => text !== "")
       .join("\n"),
   );
+}
+
+/** A request is known for some days, and by the id that its answer named. */
+function explainMissing(error: unknown): never {
+  if (!isFault(error) || error.kind !== "not_found") throw error;
+  throw new Fault("not_found", "the log has no request of this id", {
+    hint: "It keeps seven days. See the ids: `floe logs list --kind requests --json request_id,method,target`",
+  });
 }
 
 const formatTime = (at: string): string => new Date(at).toTimeString().slice(0, 8);

@@ -6,11 +6,13 @@ import { Fault } from "../fault.ts";
 import { type Delivery, parseDelivery } from "../listen/forward.ts";
 import { readHello, streamEvents } from "../listen/stream.ts";
 import { pause } from "../pause.ts";
-import { showList, showOne } from "../resource/show.ts";
+import { isQuiet, showList, showOne } from "../resource/show.ts";
 import { requireSandbox } from "../sandbox/require.ts";
+import { quote } from "../suggestions.ts";
 import { createObjects, type Made } from "../trigger/objects.ts";
 import { listIgnored, type Override, parseOverrides } from "../trigger/overrides.ts";
 import { recipes } from "../trigger/recipes.ts";
+import { renderColumns } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
 
 type Options = { list?: boolean; endpoint?: string; override: string[] };
@@ -74,7 +76,17 @@ function listRecipes(context: Context): void {
     about: event === "subscription.migrated" ? "never sent by floe" : recipes[event].about,
     moves_clock: event !== "subscription.migrated" && recipes[event].takesTime === true,
   }));
-  showList(context, rows, ["event:name", "about", "moves_clock:flag"]);
+  if (context.json || isQuiet(context)) showList(context, rows, ["event:name", "about", "moves_clock:flag"]);
+  else context.page(renderRecipes(context, rows));
+}
+
+/** Each event with how it comes about, in lines that fit. */
+function renderRecipes(context: Context, rows: { event: string; about: string; moves_clock: boolean }[]): string {
+  const lines = rows.map(({ event, about, moves_clock }): [string, string] => [
+    event,
+    `${about}${moves_clock ? " (moves the clock of the sandbox)" : ""}`,
+  ]);
+  return renderColumns(lines, context.paint.out(), context.io.stdout.columns ?? 80);
 }
 
 async function findEndpoint(context: Context, named: string, event: EventType): Promise<Endpoint> {
@@ -151,6 +163,8 @@ type Result = {
   attempt: Attempt | undefined;
 };
 
+type Sent = { url: string; succeeded: boolean; http_code: number | null };
+
 function report(context: Context, { event, delivery, body, made, endpoint, attempt }: Result): void {
   const sent = endpoint && attempt && { url: endpoint.url, succeeded: attempt.succeeded, http_code: attempt.http_code };
   if (context.json) {
@@ -158,13 +172,31 @@ function report(context: Context, { event, delivery, body, made, endpoint, attem
     return;
   }
   const paint = context.paint.err();
-  const objects = made.map(({ kind, id }) => `  ${kind.replaceAll("_", " ").padEnd(12)} ${paint.dim(id)}\n`).join("");
-  context.say(`${paint.good("✓")} ${event}  ${paint.dim(removeControls(delivery.id))}\n${objects}`);
-  if (!sent) return;
-  const answer = sent.http_code === null ? "no answer" : String(sent.http_code);
-  context.say(
-    `  delivered to ${removeControls(sent.url)}: ${sent.succeeded ? paint.good(answer) : paint.bad(answer)}\n`,
-  );
+  context.say(`${paint.good("✓")} ${event}\n${describeMade(made)}`);
+  if (sent) {
+    const answer = sent.http_code === null ? "no answer" : String(sent.http_code);
+    context.say(
+      `  ${sent.succeeded ? "delivered to" : "refused by"} ${removeControls(sent.url)}: ${sent.succeeded ? paint.good(answer) : paint.bad(answer)}\n`,
+    );
+  }
+  const step = findNextStep(event, made, sent);
+  if (step !== undefined) context.say(`${step}\n`);
+}
+
+/** What was made, by its names, as they are typed; of what has none, only what it is. */
+function describeMade(made: readonly Made[]): string {
+  const named = made.flatMap(({ kind, name }) => (name === null ? [] : [[kind, removeControls(name)] as const]));
+  const others = made.flatMap(({ kind, name }) => (name === null ? [kind.replaceAll("_", " ")] : []));
+  const lines = [...named, ...(others.length > 0 ? [["also", others.join(", ")] as const] : [])];
+  return lines.map(([kind, name]) => `  ${kind.replaceAll("_", " ").padEnd(12)} ${name}\n`).join("");
+}
+
+/** Where to look at what was made, or why it was not delivered. */
+function findNextStep(event: EventType, made: readonly Made[], sent: Sent | undefined): string | undefined {
+  if (sent && !sent.succeeded) return `See why: \`floe webhooks doctor ${sent.url}\``;
+  if (event.endsWith(".deleted")) return undefined;
+  const shown = made.findLast(({ kind, name }) => name !== null && ["order", "customer"].includes(kind));
+  return shown?.name ? `See it: \`floe ${shown.kind}s get ${quote(removeControls(shown.name))}\`` : undefined;
 }
 
 function requireOverrides(data: unknown, overrides: readonly Override[]): void {

@@ -148,7 +148,8 @@ function checkCredential(context: Context, { credential }: Report): Check {
   const end = credential.expires_at ?? findSessionEnd(context);
   const who = credential.kind === "key" ? "An API key" : "Your sign-in";
   const until = end ? `, valid until ${end.slice(0, 10)}` : ", without an end";
-  const message = `${who} with ${credential.scopes.length} scopes${until}.`;
+  const count = credential.scopes.length;
+  const message = `${who} with ${count} ${count === 1 ? "scope" : "scopes"}${until}.`;
   const isSoon = end !== undefined && Date.parse(end) - Date.now() < 3 * dayMs && credential.kind === "key";
   if (isSoon) return buildCheck("credential", "warning", message, "Replace it: `floe api-keys rotate NAME`");
   return buildCheck("credential", "ok", message);

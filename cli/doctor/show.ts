@@ -3,6 +3,7 @@ import type { Check } from "../../shared/api/diagnostics.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { insertCommands } from "../suggestions.ts";
+import { wrap } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
 
 export const countChecks = (checks: readonly Check[], status: Check["status"]): number =>
@@ -16,17 +17,39 @@ export function findWorst(checks: readonly Check[]): "failure" | "warning" | "ok
 
 const marks = { ok: ["✓", "good"], warning: ["!", "warn"], failure: ["✗", "bad"], skipped: ["-", "dim"] } as const;
 
+const nameWidth = 19;
+/** On a narrower terminal what was found stands below the name of the check. */
+const besideWidth = 60;
+
 export function formatCheck(context: Context, { id, status, message, fix }: Check): string {
   const paint = context.paint.out();
   const [mark, tone] = marks[status];
-  const place = context.globals;
-  const name = id.replaceAll("_", " ").padEnd(19);
-  const line = `${paint[tone](mark)} ${paint.dim(name)} ${removeControls(message)}\n`;
-  const step =
-    fix === null || status === "ok"
-      ? ""
-      : `${" ".repeat(22)}${insertCommands(removeControls(fix), place, paint.link)}\n`;
-  return line + step;
+  const columns = context.io.stdout.columns ?? 80;
+  const isBeside = columns >= besideWidth;
+  const indent = " ".repeat(isBeside ? nameWidth + 3 : 2);
+  const wrapBelow = (text: string): string[] => wrap(removeControls(text), Math.max(20, columns - indent.length));
+  const [first = "", ...more] = wrapBelow(message);
+  const name = id.replaceAll("_", " ");
+  const head = `${paint[tone](mark)} ${paint.dim(isBeside ? name.padEnd(nameWidth) : name)}`;
+  const lines = [isBeside ? `${head} ${first}` : `${head}\n${indent}${first}`, ...more.map((line) => indent + line)];
+  const step = fix === null || status === "ok" ? [] : wrapCommands(context, fix, columns - indent.length);
+  return [...lines, ...step.map((line) => indent + line), ""].join("\n");
+}
+
+/** Stands for a blank at which no line is broken. */
+const joint = "\ue000";
+
+/** A text in lines. A command to type is kept whole. */
+function wrapCommands(context: Context, text: string, width: number): string[] {
+  const painted = new Map<string, string>();
+  const glued = removeControls(text).replace(/`[^`]+`/g, (command) => {
+    const whole = insertCommands(command, context.globals).replaceAll(" ", joint);
+    painted.set(whole, insertCommands(command, context.globals, context.paint.out().link));
+    return whole;
+  });
+  return wrap(glued, Math.max(20, width)).map((line) =>
+    [...painted].reduce((done, [whole, shown]) => done.replace(whole, () => shown), line),
+  );
 }
 
 export const formatChecks = (context: Context, checks: readonly Check[]): string =>

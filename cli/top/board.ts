@@ -1,6 +1,15 @@
 /** What the dashboard shows at each moment, and what a key does. It knows no terminal: it is told a size, and returns lines. */
 import type { Paint } from "../ui/theme.ts";
-import { composeHead, composeHome, type Line, type Look, type Rates, renderLine, type Target } from "./compose.ts";
+import {
+  composeHead,
+  composeHome,
+  type Line,
+  type Look,
+  narrowColumns,
+  type Rates,
+  renderLine,
+  type Target,
+} from "./compose.ts";
 
 /** A list or a detail that is opened over the home of the dashboard. */
 type Opened = { title: string; lines: Line[] };
@@ -28,9 +37,9 @@ export type Board = {
 
 const minute_ms = 60_000;
 const hints = {
-  home: "↑↓ choose · enter detail · l list · o browser · q ends",
-  opened: "↑↓ move · enter detail · o browser · q back",
-};
+  home: ["↑↓ choose · enter detail · l list · o browser · q ends", "q ends · enter · l list · o browser"],
+  opened: ["↑↓ move · enter detail · o browser · q back", "q back · enter · o browser"],
+} as const;
 
 /** The rate of each meter between the first look and this one; none of what went down, as a period ended. */
 function computeRates(first: Look, last: Look): Rates {
@@ -139,7 +148,7 @@ export function createBoard(deps: Deps): Board {
       : composeHead(last, warning === undefined ? note : "");
     const below: Line =
       warning === undefined
-        ? { parts: [[view.opened ? hints.opened : hints.home, "dim"]] }
+        ? { parts: [[hints[view.opened ? "opened" : "home"][columns < narrowColumns ? 1 : 0], "dim"]] }
         : { parts: [[warning, "bad"]] };
     const shown = lines.slice(view.top, view.top + room).map((line, index) => {
       const isCurrent = view.top + index === cursor;

@@ -20,6 +20,8 @@ export type Line = {
 /** Units per minute of each meter, since the dashboard was opened. */
 export type Rates = ReadonlyMap<string, number>;
 
+/** Below this width there is room for less: the keys in short, and no product beside a customer. */
+export const narrowColumns = 60;
 const [attention_max, gap, week] = [5, "  ", 8];
 
 const formatWeekday = (date: string): string =>
@@ -127,15 +129,26 @@ function composeAttention(look: Look, now: number): Line[] {
 
 const orderTones: Record<string, Tone> = { paid: "good", pending: "warn" };
 
-function composeOrders({ orders }: Look, seen: ReadonlySet<string>, now: number): Line[] {
+function composeOrders({ orders }: Look, seen: ReadonlySet<string>, now: number, columns: number): Line[] {
   if (!orders) return [{ parts: [["Orders need the scope orders:read.", "dim"]] }];
   if (orders.length === 0) return [{ parts: [["No orders yet.", "dim"]] }];
   const amounts = orders.map((one) => formatMoney(one.total_amount, one.currency));
   const ages = orders.map((one) => formatRelativeTime(one.created_at, now));
   const findWidest = (texts: string[]): number => Math.max(...texts.map(getWidth));
   const widths = [amounts, orders.map(({ status }) => status), ages].map(findWidest);
-  return orders.map((one, index) => ({
-    parts: [
+  if (columns < narrowColumns)
+    return orders.map((one, index) =>
+      composeOrder(one, seen, [
+        (amounts[index] ?? "").padStart(widths[0] ?? 0),
+        gap,
+        ...(one.status === "paid" ? [] : [[one.status, orderTones[one.status] ?? "bad"] as Part, gap]),
+        formatCustomer(one),
+        gap,
+        [ages[index] ?? "", "dim"],
+      ]),
+    );
+  return orders.map((one, index) =>
+    composeOrder(one, seen, [
       (amounts[index] ?? "").padStart(widths[0] ?? 0),
       gap,
       [one.status.padEnd(widths[1] ?? 0), orderTones[one.status] ?? "bad"],
@@ -145,12 +158,20 @@ function composeOrders({ orders }: Look, seen: ReadonlySet<string>, now: number)
       removeControls(one.product_name),
       gap,
       formatCustomer(one),
-    ],
-    key: `${one.id} ${one.status}`,
-    target: { group: "orders", id: one.id, page: `/store/orders/${one.id}` },
-    ...(!seen.has(one.id) && { isNews: true }),
-  }));
+    ]),
+  );
 }
+
+const composeOrder = (
+  { id, status }: { id: string; status: string },
+  seen: ReadonlySet<string>,
+  parts: Part[],
+): Line => ({
+  parts,
+  key: `${id} ${status}`,
+  target: { group: "orders", id, page: `/store/orders/${id}` },
+  ...(!seen.has(id) && { isNews: true }),
+});
 
 /** The first line, which always stays: whose store this is, and how fresh what is shown is. */
 export function composeHead(look: Look, note: string): Line {
@@ -176,7 +197,7 @@ export function composeHome(look: Look, rates: Rates, seen: ReadonlySet<string>,
     ...composeAttention(look, now),
     blank,
     { parts: [["Orders", "strong"]] },
-    ...composeOrders(look, seen, now),
+    ...composeOrders(look, seen, now, columns),
   ];
 }
 

@@ -21,7 +21,13 @@ type Kind =
   | "license_key"
   | "order"
   | "subscription";
-export type Made = { kind: Kind; id: string };
+export type Made = { kind: Kind; id: string; name: string | null };
+
+/** What people call a thing that was made: none of its fields is long. */
+function findName(row: Row): string | null {
+  const names = [row.email, row.invoice_number, row.display_key, row.code, row.name, row.description, row.slug];
+  return names.find((one): one is string => typeof one === "string" && one !== "") ?? null;
+}
 
 const pollMs = 250;
 const waitMsMax = 60_000;
@@ -47,7 +53,10 @@ export function createObjects(context: Context, organization_id: string, own: Ki
     return items as Row[];
   };
   const note = (kind: Kind, row: Row): Row => {
-    if (!made.some(({ id }) => id === row.id)) made.push({ kind, id: row.id });
+    const known = made.find(({ id }) => id === row.id);
+    // An order gets its number, and a key its text, while what was made is changed.
+    if (known) known.name = findName(row) ?? known.name;
+    else made.push({ kind, id: row.id, name: findName(row) });
     return row;
   };
   const fill = (kind: Kind, body: object): object => {

@@ -22,6 +22,10 @@ function getRank(key: string): number {
   return /(^|_)id$/.test(key) ? 3 : 1;
 }
 
+/** What is due of an order that is paid is not due any more: it is only how much the payment was. */
+const isSettled = (key: string, row: Row): boolean =>
+  key === "due_amount" && row.paid === true && row.due_amount === row.total_amount;
+
 /** What a person does not ask for: whose it is, which is said with the command, and what it is not. */
 const isNoise = (key: string, value: unknown): boolean =>
   key === "organization_id" ||
@@ -50,7 +54,9 @@ const listSettings = (value: Row, prefix: string): [string, string][] =>
 /** An address on one line, as it is written on a letter. */
 function formatAddress({ line1, line2, postal_code, city, state, country }: Row): string {
   const place = [postal_code, city].filter(Boolean).join(" ");
-  return removeControls([line1, line2, place, state, country].filter(Boolean).join(", "));
+  // The code of a state begins with its country, which stands behind it.
+  const region = String(state ?? "").replace(`${String(country)}-`, "");
+  return removeControls([line1, line2, place, region, country].filter(Boolean).join(", "));
 }
 
 /** A field that people read as a sentence, under the name that it has then; undefined for others. */
@@ -80,11 +86,13 @@ export function renderDetail(value: unknown, paint: Paint, terminal: number, now
   const row: Row = isRow(value) ? value : {};
   const lines: [key: string, text: string][] = [];
   // Amounts end in one column, as they are added up.
-  const amounts = Object.entries(row).filter(([key, inner]) => isAmount(key) && !isNoise(key, inner));
+  const amounts = Object.entries(row).filter(
+    ([key, inner]) => isAmount(key) && !isNoise(key, inner) && !isSettled(key, row),
+  );
   const widest = Math.max(0, ...amounts.map(([, inner]) => getWidth(formatHuman(inner, "money", row))));
   const parts: { title: string; lines: [string, string][] }[] = [];
   for (const [key, inner] of Object.entries(row)) {
-    if (isNoise(key, inner) || isRepeated(key, row)) continue;
+    if (isNoise(key, inner) || isRepeated(key, row) || isSettled(key, row)) continue;
     const sentence = describeField(key, inner, row);
     if (sentence) {
       if (sentence[1] !== "") lines.push(sentence);

@@ -20,7 +20,8 @@ export async function runFullScreen<T>(io: Io, element: ReactElement, end: Promi
       stderr: io.stderr as NodeJS.WriteStream,
       exitOnCtrlC: false,
       patchConsole: false,
-      incrementalRendering: true,
+      // Ink 6.8 draws each changed line one row too low when it draws only what has changed.
+      incrementalRendering: false,
       maxFps: frames_max,
     });
   };

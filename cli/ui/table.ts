@@ -26,6 +26,7 @@ export function formatLocalTime(text: string): string {
 
 const dayWidth = "2026-01-31".length;
 const minuteMs = 60_000;
+const skewMs = 5000;
 const units: [ms: number, unit: string, most: number][] = [
   [minuteMs, "min", 60],
   [60 * minuteMs, "h", 24],
@@ -37,7 +38,8 @@ export function formatRelativeTime(text: string, now: number): string {
   const away = now - new Date(text).getTime();
   if (Number.isNaN(away)) return text;
   const far = Math.abs(away);
-  if (far < minuteMs) return away < 0 ? "in a moment" : "just now";
+  // Two clocks differ by a moment: what was just made is not still to come.
+  if (far < minuteMs) return away < -skewMs ? "in a moment" : "just now";
   for (const [ms, unit, most] of units) {
     const count = Math.trunc(far / ms);
     if (count < most) return away < 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
@@ -208,6 +210,7 @@ const formatTitle = (path: string): string =>
     ? "ID"
     : path
         .replace(/^order_id$/, "order")
+        .replace(/^webhook_event\.type$/, "event")
         .replace(/(\.name|\.func|_readable)$/, "")
         .replace(/^method_metadata\./, "")
         .replace(/^is_/, "")
@@ -217,7 +220,7 @@ const formatTitle = (path: string): string =>
         .toUpperCase();
 
 /** Whether a column may be cut: texts and prices. What a thing is called and its id are typed, and so stay whole. */
-const isShrinkable = (kind: string | undefined): boolean => kind === undefined || kind === "price";
+const isShrinkable = (kind: string | undefined): boolean => kind === undefined || kind === "price" || kind === "url";
 /** Whether a column stays however narrow the terminal is. */
 const isFixedWidth = (kind: string | undefined): boolean => kind === "name" || kind === "key";
 
@@ -226,8 +229,8 @@ const tones: Record<string, "good" | "warn" | "bad"> = Object.fromEntries([
   ...["open", "pending", "processing", "draft", "trialing", "requires_action"].map((state) => [state, "warn"]),
   ...["failed", "expired", "canceled", "rejected", "refunded", "disputed", "void"].map((state) => [state, "bad"]),
 ]);
-/** How narrow a column may become before another one is left out: half a price is none. */
-const getLeastWidth = (kind: string | undefined): number => (kind === "price" ? 14 : 8);
+/** How narrow a column may become before another one is left out: half a price is none, and of an address the host is wanted. */
+const getLeastWidth = (kind: string | undefined): number => (kind === "price" ? 14 : kind === "url" ? 24 : 8);
 
 /**
  * Rows in columns that fit the terminal. What a row is called, or its id where it has no name, stays whole, since it is

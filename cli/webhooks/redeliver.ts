@@ -8,6 +8,7 @@ import { parseSince, resolveSince, type Since } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { request } from "../request.ts";
 import { resolveId } from "../resource/names.ts";
+import { removeControls } from "../ui/theme.ts";
 
 type Options = Record<string, unknown> & {
   failed?: boolean;
@@ -17,7 +18,10 @@ type Options = Record<string, unknown> & {
   yes?: boolean;
   dryRun?: boolean;
 };
-type Delivery = { webhook_event: { id: string; type: string; succeeded: boolean | null; is_archived: boolean } };
+type Delivery = {
+  url: string;
+  webhook_event: { id: string; type: string; succeeded: boolean | null; is_archived: boolean };
+};
 type Page = { items: Delivery[]; pagination: { max_page: number } };
 
 /** Each page has a hundred attempts. */
@@ -45,7 +49,10 @@ export async function run(context: Context, options: Options): Promise<boolean> 
     ...(endpoint !== undefined && { endpoint_id: await resolveId(context, "webhooks", endpoint) }),
     ...(event !== undefined && { event_type: event }),
   });
-  if (!options.dryRun && events.length > 0) await confirm(context, `Send ${events.length} events again?`, options.yes);
+  if (!options.dryRun && events.length > 0) {
+    context.say(describeEvents(events));
+    await confirm(context, `Send ${countEvents(events.length)} again?`, options.yes);
+  }
   const sent: string[] = [];
   const refused: { id: string; reason: string }[] = [];
   for (const { id } of options.dryRun ? [] : events) {
@@ -60,10 +67,14 @@ export async function run(context: Context, options: Options): Promise<boolean> 
       refused.push({ id, reason: error.parts.places?.[0]?.msg ?? error.message });
     }
   }
+  const named = events.map(({ id, type }) => ({ id, type }));
   if (context.json)
-    context.print(`${JSON.stringify({ found: events.length, redelivered: sent.length, refused, events })}\n`);
-  else if (options.dryRun) context.print(events.map(({ id, type }) => `${type}  ${id}\n`).join(""));
-  else context.say(events.length === 0 ? "No delivery has failed.\n" : `Sending ${sent.length} events again.\n`);
+    context.print(
+      `${JSON.stringify({ found: events.length, redelivered: sent.length, refused, events: named })}\n`,
+    );
+  else if (options.dryRun) context.print(named.map(({ id, type }) => `${type}  ${id}\n`).join(""));
+  else if (events.length === 0) context.say("No delivery has failed.\n");
+  else context.say(`Sending ${countEvents(sent.length)} again. See how they go: \`floe webhooks deliveries\`\n`);
   if (refused.length > 0) throw new Fault("error", describeRefused(refused, events.length));
   return true;
 }
@@ -72,15 +83,26 @@ export async function run(context: Context, options: Options): Promise<boolean> 
 const describeRefused = (refused: readonly { reason: string }[], total: number): string =>
   [`${refused.length} of ${total} events were not sent`, ...new Set(refused.map(({ reason }) => reason))].join("\n");
 
+type Failed = { id: string; type: string; url: string };
+const countEvents = (count: number): string => (count === 1 ? "1 event" : `${count} events`);
+const shownMax = 10;
+
+/** What would be sent where, before it is asked. */
+function describeEvents(events: readonly Failed[]): string {
+  const groups = Object.entries(Object.groupBy(events, ({ type, url }) => `${type} to ${url}`));
+  const lines = groups.slice(0, shownMax).map(([what, all]) => `  ${all?.length ?? 0} × ${removeControls(what)}\n`);
+  return lines.join("") + (groups.length > shownMax ? `  and ${groups.length - shownMax} more\n` : "");
+}
+
 /** The events of failed attempts that no later attempt has delivered, the oldest first. */
-async function listFailed(context: Context, filter: Record<string, unknown>): Promise<{ id: string; type: string }[]> {
-  const events = new Map<string, string>();
+async function listFailed(context: Context, filter: Record<string, unknown>): Promise<Failed[]> {
+  const events = new Map<string, Failed>();
   for (let page = 1, last = 1; page <= Math.min(last, pagesMax); page += 1) {
     const query = { ...filter, page, limit: 100 };
     const { items, pagination } = (await request(context, routes.webhooks.listDeliveries, { query })) as Page;
-    for (const { webhook_event: one } of items)
-      if (one.succeeded !== true && !one.is_archived) events.set(one.id, one.type);
+    for (const { url, webhook_event: one } of items)
+      if (one.succeeded !== true && !one.is_archived) events.set(one.id, { id: one.id, type: one.type, url });
     last = pagination.max_page;
   }
-  return [...events].map(([id, type]) => ({ id, type })).reverse();
+  return [...events.values()].reverse();
 }

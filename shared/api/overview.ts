@@ -45,7 +45,7 @@ export const OverviewEndpoint = z.object({
   id: z.uuid(),
   url: z.string(),
   enabled: z.boolean(),
-  /** How many of the `recent` latest finished events were not delivered. */
+  /** How many of the `recent` events were not delivered: the latest finished ones, and those that are sent again later. */
   failed: z.int(),
   recent: z.int(),
   /** How many events wait for an attempt. */

@@ -95,7 +95,7 @@ const delivered = { url: z.string(), succeeded: z.boolean(), http_code: count.nu
 const Triggered = z.object({
   event: z.string(),
   id: z.string(),
-  made: z.array(z.object({ kind: z.string(), id: z.string() })),
+  made: z.array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() })),
   delivery: z.object(delivered).nullable(),
   payload: z.object({ type: z.string(), timestamp: time }).loose(),
 });

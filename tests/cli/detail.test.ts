@@ -106,6 +106,13 @@ describe("benefits", () => {
   });
 });
 
+test("of an order that is paid, nothing is said to be due; of one that is not, what is", () => {
+  const order = { total_amount: 720, due_amount: 720, currency: "usd" };
+  expect(show({ ...order, paid: true }).filter((line) => line.startsWith("due"))).toEqual([]);
+  for (const other of [{ paid: false }, { paid: true, due_amount: 500 }])
+    expect(show({ ...order, ...other }).filter((line) => line.startsWith("due"))).toHaveLength(1);
+});
+
 test("an id is not told beside what it is the id of, and an address is one line as on a letter", () => {
   const order = {
     ...{ customer_id: id, customer: { id, name: "Ada", email: "ada@example.com" }, subscription_id: id },
@@ -120,7 +127,7 @@ test("an id is not told beside what it is the id of, and an address is one line 
   };
   expect(show(order)).toEqual([
     "customer         Ada, ada@example.com",
-    "billing address  1 Main St, 94105 SF, US-CA, US",
+    "billing address  1 Main St, 94105 SF, CA, US",
     `subscription id  ${id}`,
   ]);
   // What a seller or a buyer has typed stays one field, however it is written.

@@ -9,12 +9,14 @@ const processor: Check = {
   message: "No card processor.",
   fix: "Set STRIPE_SECRET_KEY.",
 };
+let checks: Check[] | undefined;
 let report: Record<string, unknown>;
 let ready: { status?: number; text?: string; json?: unknown };
 const server = await standIn(({ path, query }) => {
   if (path === "/readyz") return ready;
   if (path === "/v1/diagnostics/mail")
     return { json: { to: "ada@example.com", sent: false, error: "ECONNREFUSED", duration_ms: 3 } };
+  if (checks) return { json: { ...report, checks } };
   return { json: { ...report, checks: query.get("go_live") ? [mode, processor] : [mode] } };
 });
 const env = { FLOE_SERVER: server.url, FLOE_API_KEY: "k", FLOE_PROMPT_DISABLED: "1" };
@@ -46,6 +48,26 @@ test("all is well: exit code 0, and a line for each check that steers nothing", 
   expect(out).toContain("✓ server              http://127.0.0.1:");
   expect(out).toContain("✓ mode                A sandbox�[2J.\n");
   expect(out).toContain(`${checks.length} checks: ${checks.length} passed.`);
+});
+
+test("fits the terminal: beside the name of a check, on a narrow one below it, with commands in one piece", async () => {
+  const fix = "Run: `floe webhooks doctor https://hooks.example.com/a` and `floe webhooks list`";
+  const long = { ...processor, message: "The last event was not delivered, and 3 of the last 10 events.", fix };
+  const lines = async (columns: number): Promise<string[]> => {
+    checks = [long];
+    const { out } = await floe(["doctor", "--go-live"], { env, tty: true, columns });
+    checks = undefined;
+    return out.split("\n");
+  };
+  const wide = await lines(80);
+  expect(wide).toContain("✗ card processor      The last event was not delivered, and 3 of the last 10");
+  expect(wide).toContain("                      events.");
+  expect(wide).toContain("                      Run: floe webhooks doctor https://hooks.example.com/a and");
+  const narrow = await lines(40);
+  expect(narrow).toContain("✗ card processor");
+  expect(narrow).toContain("  The last event was not delivered, and");
+  expect(narrow).toContain("  and floe webhooks list");
+  for (const line of narrow) expect(line.length <= 40 || line.includes("floe webhooks doctor https")).toBe(true);
 });
 
 test("--go-live asks for more, and a failure is exit code 1 with what mends it", async () => {

@@ -304,6 +304,7 @@ describe("a hostile source", () => {
     "http://example.com/floe-hello",
     "https://user:token@example.com/floe-hello",
     "https://token@example.com/floe-hello",
+    "ssh://git:secret@example.com/floe-hello",
     "https://example.com/floe-hello?x=1",
     "https://example.com/floe-..",
     "https://example.com/hello",

@@ -6,6 +6,7 @@ import { composeHome, type Look, renderLine, type Target } from "../../cli/top/c
 import { getWidth } from "../../cli/ui/table.ts";
 import { createPaint } from "../../cli/ui/theme.ts";
 import { buildLook, buildOrder, idOf, now } from "./overview-sample.ts";
+import { showScreen } from "./screen.ts";
 import { begin, floe, manifest, place, standIn, until } from "./support.ts";
 
 const plain = createPaint({ NO_COLOR: "1" }, undefined, {});
@@ -109,6 +110,7 @@ describe("the board", () => {
       const lines = board.draw(columns, rows);
       expect(lines.length).toBeLessThan(rows);
       if (rows > 3) expect(lines.filter((line) => line.startsWith("❯"))).toHaveLength(1);
+      if (rows > 3) expect(lines.at(-1)).toContain("q ends");
       for (const line of lines) expect(getWidth(line)).toBeLessThanOrEqual(columns);
     }
   });
@@ -189,6 +191,24 @@ describe("floe top", () => {
       expect(text.endsWith(fromScreen)).toBe(true);
       expect(here.stderr.text).toBe("");
     }
+  });
+
+  test("draws what has changed in its own place: each line of the screen stands there once", async () => {
+    const here = begin(["top", "--every", "1"], { tty: true, env, columns: 80 });
+    await until(() => here.stdout.text.includes("q ends"));
+    look = buildLook({ orders: [buildOrder(0, { product_name: "Fresh" }), ...(buildLook().orders ?? [])] });
+    await until(() => here.stdout.text.includes("Fresh"));
+    look = buildLook({ figures: null });
+    await until(() => here.stdout.text.includes("metrics:read"));
+    const lines = showScreen(here.stdout.text);
+    const awaited = openBoard().board;
+    awaited.show(buildLook());
+    awaited.show(look);
+    expect(lines.map((line) => line.replace(/every 1 s|\d+ min ago|just now| {2}new/g, "").trimEnd())).toEqual(
+      awaited.draw(80, 40).map((line) => line.replace(/every 5 s|\d+ min ago|just now| {2}new/g, "").trimEnd()),
+    );
+    here.stdin.write("q");
+    expect(await here.ended).toBe(0);
   });
 
   test("draws everything again in a terminal that got narrower", async () => {

@@ -161,13 +161,16 @@ test("reset-secret keeps the replaced secret for an overlap, and none without it
 
 test("redeliver by filter sends each failed event once, and those that came through later not", async () => {
   const event = (id: string, succeeded: boolean | null) => ({
+    url: endpoint.url,
     webhook_event: { id, type: "order.paid", succeeded, is_archived: false },
   });
   const items = [event("b", false), event("a", null), event("b", false), event("c", true)];
   answers["GET /v1/webhooks/deliveries"] = { items, pagination: { max_page: 1 } };
   const dry = await floe(["webhooks", "redeliver", "--failed", "--dry-run"], { env });
   expect(JSON.parse(dry.out)).toMatchObject({ found: 2, redelivered: 0 });
-  expect((await floe(["webhooks", "redeliver", "--failed"], { env })).code).toBe(64);
+  const asked = await floe(["webhooks", "redeliver", "--failed"], { env });
+  expect([asked.code, asked.err]).toEqual([64, expect.stringContaining(`  2 × order.paid to ${endpoint.url}\n`)]);
+  expect(asked.err).toContain("Send 2 events again?");
   server.received.length = 0;
   const flags = ["--failed", "--since", "2h", "--event", "order.paid", "--endpoint", endpoint.url, "--yes"];
   expect((await floe(["webhooks", "redeliver", ...flags], { env })).code).toBe(0);

@@ -61,6 +61,7 @@ const endpoint: EndpointFacts = {
   enabled: true,
   events: ["order.paid"],
   outcomes: [],
+  retried: { count: 0, last_http_code: null },
   pending: 0,
   oldest: null,
 };
@@ -70,6 +71,7 @@ test.each<[string, Partial<EndpointFacts>, string]>([
   ["listens to nothing", { events: [] }, "warning"],
   ["the last one failed", { outcomes: [false, true] }, "failure"],
   ["an earlier one failed", { outcomes: [true, false] }, "warning"],
+  ["an event is refused, and sent again later", { retried: { count: 1, last_http_code: 500 } }, "warning"],
   ["an event waits for an hour", { pending: 1, oldest: ago(1) }, "warning"],
   ["an event waits for a moment", { pending: 1, oldest: now }, "ok"],
 ])("an endpoint: %s", (_, facts, status) => {

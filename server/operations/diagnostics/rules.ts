@@ -80,6 +80,8 @@ export type EndpointFacts = {
   enabled: boolean;
   events: readonly string[];
   outcomes: readonly (boolean | null)[];
+  /** Events that were refused and are sent again later, and what the latest of them was answered with. */
+  retried: { count: number; last_http_code: number | null };
   /** Events that wait for an attempt, and since when the oldest waits. */
   pending: number;
   oldest: Date | null;
@@ -92,7 +94,8 @@ export function checkEndpoints(endpoints: readonly EndpointFacts[], now: Date): 
   return endpoints.map((endpoint) => checkEndpoint(endpoint, now));
 }
 
-function checkEndpoint({ url, enabled, events, outcomes, pending, oldest }: EndpointFacts, now: Date): Check {
+function checkEndpoint(endpoint: EndpointFacts, now: Date): Check {
+  const { url, enabled, events, outcomes, retried, pending, oldest } = endpoint;
   const set = (status: Check["status"], message: string, fix?: string) =>
     buildCheck("webhooks", status, `${url}: ${message}`, fix);
   if (!enabled)
@@ -109,9 +112,18 @@ function checkEndpoint({ url, enabled, events, outcomes, pending, oldest }: Endp
     return set("failure", `the last event was not delivered, and ${failed} of the last ${outcomes.length}.`, inspect);
   if (failed > 0)
     return set("warning", `${failed} of the last ${formatCount(outcomes.length, "event")} not delivered.`, inspect);
+  if (retried.count > 0) {
+    const { count, last_http_code: code } = retried;
+    const answer = code === null ? "it did not answer" : `it answered ${code}`;
+    const waits = count === 1 ? "waits to be sent again" : "wait to be sent again";
+    return set("warning", `${formatCount(count, "event")} ${waits}: ${answer}.`, inspect);
+  }
   if (oldest && now.getTime() - oldest.getTime() > lateMailMs)
     return set("warning", `${formatCount(pending, "event")} wait, the oldest since ${oldest.toISOString()}.`, inspect);
-  return set("ok", `listens to ${formatCount(events.length, "event type")}, all delivered.`);
+  return set(
+    "ok",
+    `listens to ${formatCount(events.length, "event type")}, ${outcomes.length === 0 ? "none was sent yet" : "all delivered"}.`,
+  );
 }
 
 /** The keys of an organization by their end. */

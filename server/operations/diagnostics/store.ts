@@ -1,7 +1,7 @@
 import { and, asc, eq, isNotNull, isNull, lt, sql } from "drizzle-orm";
 import { apikey, user } from "../../identity/accounts/tables.ts";
 import { oldestWaiting, waitingCount } from "../../messaging/webhooks/backlog.ts";
-import { webhookEndpoints, webhookEvents } from "../../messaging/webhooks/tables.ts";
+import { isRepeated, webhookEndpoints, webhookEvents } from "../../messaging/webhooks/tables.ts";
 import type { Database } from "../../platform/context.ts";
 import { isDeadLetter } from "../../platform/db/due.ts";
 import { failedWork, mails } from "../../platform/db/tables.ts";
@@ -58,6 +58,9 @@ export async function listEndpointFacts(db: Database, organization_id: string): 
         select ${webhookEvents.succeeded} as succeeded, ${webhookEvents.seq} as seq from ${webhookEvents}
         where ${own} and ${webhookEvents.succeeded} is not null order by ${webhookEvents.seq} desc limit ${outcomesMax}
       ) latest), '[]'::json)`,
+      retried: sql<EndpointFacts["retried"]>`(select json_build_object('count', count(*)::int,
+          'last_http_code', (array_agg(${webhookEvents.last_http_code} order by ${webhookEvents.attempted_at} desc))[1])
+        from ${webhookEvents} where ${own} and ${isRepeated(webhookEvents)})`,
       pending: waitingCount,
       oldest: oldestWaiting,
     })

@@ -106,17 +106,17 @@ async function loadFailedPayments(
   return [...latest.values()].slice(0, failedPaymentsMax);
 }
 
-/** Endpoints that are switched off, and those whose latest event was not delivered. */
+/** Endpoints that are switched off, and those whose latest event was not delivered or whose events are refused now. */
 async function loadFailingEndpoints({ db }: Ctx, organization_id: string): Promise<Overview["failing_endpoints"]> {
   const endpoints = await listEndpointFacts(db, organization_id);
   return endpoints
-    .filter(({ enabled, outcomes }) => !enabled || outcomes[0] === false)
-    .map(({ id, url, enabled, outcomes, pending }) => ({
+    .filter(({ enabled, outcomes, retried }) => !enabled || outcomes[0] === false || retried.count > 0)
+    .map(({ id, url, enabled, outcomes, retried, pending }) => ({
       id,
       url,
       enabled,
-      failed: outcomes.filter((succeeded) => succeeded === false).length,
-      recent: outcomes.length,
+      failed: outcomes.filter((succeeded) => succeeded === false).length + retried.count,
+      recent: outcomes.length + retried.count,
       pending,
     }));
 }
