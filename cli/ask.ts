@@ -53,8 +53,8 @@ const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
 export async function confirm(context: Context, question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   if (!context.interactive)
-    throw new Fault("usage", `this asks: ${question}`, {
-      hint: "Nobody is there to answer. Give --yes to go ahead.",
+    throw new Fault("usage", `not confirmed: ${question}`, {
+      hint: "There is no terminal to answer at. Give --yes to go ahead.",
       consent: "--yes",
     });
   if (!context.canDraw) {

@@ -110,16 +110,12 @@ export function readFault(answer: HttpAnswer, server: string): Fault {
       message: one.msg ?? "",
       path: (one.loc ?? []).join("."),
     }));
-    return new Fault(
-      kind,
-      faults.length === 1 ? "the server does not accept one value" : "the server does not accept some values",
-      {
-        ...parts,
-        ...(step && { hint: `Run: \`${step}\`` }),
-        faults,
-        places: (body.detail as Place[]).map(({ loc = [], msg = "" }) => ({ loc, msg })),
-      },
-    );
+    return new Fault(kind, faults.length === 1 ? "one value was rejected" : "some values were rejected", {
+      ...parts,
+      ...(step && { hint: `Run: \`${step}\`` }),
+      faults,
+      places: (body.detail as Place[]).map(({ loc = [], msg = "" }) => ({ loc, msg })),
+    });
   }
   if (status >= 300 && status < 400) {
     return new Fault("error", `${server} answers with a redirect to ${answer.headers.location ?? "somewhere else"}`, {

@@ -12,7 +12,7 @@ export const benefitColumns = {
 export const entitlementViews = {
   benefitGrants: {
     name: "benefit-grants",
-    summary: "What customers were given of what they bought",
+    summary: "Benefits that customers hold",
     noun: "benefit grant",
     columns: grantColumns,
     examples: {

@@ -56,7 +56,7 @@ export async function makeFilter({ jq, template }: Globals, io: Io): Promise<(te
     const [first] = machine.raw("null", tried).stderr.split("\n");
     if (!first) continue;
     const why = first.replace(/^jq: error: /, "").replace(/( at <top-level>.*|:)$/, "");
-    throw new Fault("usage", `${flag} is no program of jq: ${why}`, {
+    throw new Fault("usage", `${flag} is not a valid jq program: ${why}`, {
       hint: "The language: https://jqlang.org/manual/",
     });
   }

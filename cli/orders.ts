@@ -60,7 +60,7 @@ export const moneyViews = {
     },
   },
   disputes: {
-    summary: "Payments that buyers' banks want back",
+    summary: "Chargebacks and inquiries",
     noun: "dispute",
     columns: [
       "status:state",

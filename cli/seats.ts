@@ -3,7 +3,7 @@ const seatColumns = ["customer_email:name", "status:state", "invitation_token_ex
 /** Seats on the command line. */
 export const seatView = {
   name: "seats",
-  summary: "Who has a seat of what was bought for several",
+  summary: "Seats and who holds them",
   noun: "seat",
   columns: ["total_seats", "available_seats"],
   columnsOf: { assign: seatColumns, revoke: seatColumns, resend: seatColumns },
@@ -42,7 +42,7 @@ export const memberView = {
 /** How far changes of benefits are. */
 export const grantRunView = {
   name: "grant-runs",
-  summary: "How far changes of benefits are",
+  summary: "Progress of benefit changes",
   noun: "change of benefits",
   columns: ["status", "stage", "noted", "waiting", "created_at:date", "id:id"],
 };

@@ -25,7 +25,7 @@ export const storeViews = {
     columns: [],
   },
   sandbox: {
-    summary: "A store to try things out in: its time, and what was saved of it",
+    summary: "Test stores: their clock and snapshots",
     noun: "snapshot",
     columns: ["name:name", "rows", "created_at:date"],
     names: {

@@ -12,10 +12,10 @@ const verbs: Record<string, SubscriptionAction> = {
     summary: "Have a subscription end with its period",
     preset: { cancel_at_period_end: true },
     fields: ["customer_cancellation_reason", "customer_cancellation_comment"],
-    confirm: "Have this subscription end with its period? It is not charged again.",
+    confirm: "Cancel this subscription at the end of its period? It is not charged again.",
   },
   uncancel: {
-    summary: "Have a subscription that was to end go on",
+    summary: "Undo a scheduled cancellation",
     preset: { cancel_at_period_end: false },
     confirm: "Have this subscription go on? It is charged again when its period ends.",
   },
@@ -26,7 +26,7 @@ const verbs: Record<string, SubscriptionAction> = {
     confirm: "Have this subscription pause when its period ends?",
   },
   resume: {
-    summary: "Have a paused subscription go on now",
+    summary: "Resume a paused subscription",
     preset: { resume: true },
     confirm: "Have this subscription go on now? A new period begins, and is charged at once.",
   },

@@ -1,7 +1,7 @@
 /** What is counted of what customers use, and what is told of it. */
 export const usageViews = {
   meters: {
-    summary: "What you count of its use",
+    summary: "What you bill by usage",
     noun: "meter",
     columns: ["name:name", "aggregation.func", "archived_at:date", "created_at:date", "id:id"],
     archive: "is_archived",

@@ -126,7 +126,7 @@ export function parseFilter(text: string): Filter {
   if (peek().kind === "end") return { conjunction: "and", clauses: [] };
   const found = parseEither();
   if (peek().kind !== "end")
-    throw new FilterError(`"${peek().value}" is one word too many; join conditions by and or or.`, peek().at);
+    throw new FilterError(`"${peek().value}" is unexpected; join conditions by and or or.`, peek().at);
   return "clauses" in found ? found : { conjunction: "and", clauses: [found] };
 }
 

@@ -122,7 +122,7 @@ export async function confirmPlan(
   if (confirmName === catalog) return confirm(context, question, yes);
   if (!context.interactive)
     throw new Fault("usage", what, {
-      hint: `Nobody is there to answer. Give --yes --confirm-name ${catalog} to go ahead.`,
+      hint: `There is no terminal to answer at. Give --yes --confirm-name ${catalog} to go ahead.`,
     });
   await promptForm(context, `${question} ${what[0]?.toUpperCase()}${what.slice(1)}.`, [
     {

@@ -125,7 +125,7 @@ function hasUncommitted(file: string): boolean {
 export function addPull(root: Command, contextOf: ContextOf): void {
   const command = root
     .command("pull")
-    .description("Bring the file up to what the server has")
+    .description("Update the file from the server")
     .option("-f, --file <file>", "the file to write", standardName)
     .option("--env <name>", "the environment of the file that the server is")
     .option("--catalog <name>", "name of the catalogue, where there is no file yet")

@@ -44,7 +44,7 @@ export function addPromote(root: Command, contextOf: ContextOf): void {
 }
 
 export function addDiff(root: Command, contextOf: ContextOf): void {
-  const command = withCatalog(root.command("diff").description("Say how the catalogues of two profiles differ"))
+  const command = withCatalog(root.command("diff").description("Compare the catalogues of two profiles"))
     .requiredOption("--from <profile>", "the one")
     .requiredOption("--to <profile>", "and the other: what it would need to be like the one")
     .option("--format <format>", "text, json or markdown")

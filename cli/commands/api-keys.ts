@@ -131,7 +131,7 @@ async function listKeys(context: Context, { personal }: { personal?: boolean }):
 }
 
 function showKey(context: Context, made: Key, asked: string[] | undefined): void {
-  context.say("Keep the key now: it is not shown again.\n");
+  context.say("Copy the key now. You will not see it again.\n");
   // The key is told this once: it is what there is to have, also with --quiet.
   if (context.json && !isQuiet(context)) showOne(context, writeWireCase(made), asked);
   else context.print(`${made.key ?? ""}\n`);

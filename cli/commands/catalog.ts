@@ -91,7 +91,7 @@ export function addValidate(root: Command, contextOf: ContextOf): void {
 }
 
 export function addPlan(root: Command, contextOf: ContextOf): void {
-  const command = withScope(root.command("plan").description("Say what would be done to have what the file says"))
+  const command = withScope(root.command("plan").description("Preview the changes that the file would make"))
     .option("--rehearse", "also say what it does to the money of subscriptions")
     .option("--out <file>", "save the plan, to apply exactly it: floe apply FILE")
     .option("--format <format>", "text, json or markdown")
@@ -133,7 +133,7 @@ async function plan(context: Context, options: PlanOptions): Promise<void> {
 type ApplyOptions = Scope & Confirmation;
 
 export function addApply(root: Command, contextOf: ContextOf): void {
-  const command = withScope(root.command("apply").description("Do what the file says, all of it or nothing"))
+  const command = withScope(root.command("apply").description("Make the changes of the file, all of them or none"))
     .argument("[plan]", "a saved plan, to apply exactly it")
     .option("-y, --yes", "do not ask")
     .option("--confirm-name <name>", "name of the catalogue, where something is deleted and nobody can be asked");
@@ -197,7 +197,7 @@ function readSaved(name: string): Saved {
 }
 
 export function addDrift(root: Command, contextOf: ContextOf): void {
-  const command = withFile(root.command("drift").description("Say what on the server is no longer as the file says"))
+  const command = withFile(root.command("drift").description("Show where the server has drifted from the file"))
     .option("--format <format>", "text, json or markdown")
     .option("--exit-code", "exit code 10 when something differs");
   command.addHelpText("after", "\nExamples:\n  floe drift --exit-code     # every night");
@@ -217,7 +217,7 @@ export function addDrift(root: Command, contextOf: ContextOf): void {
 export function addAdopt(root: Command, contextOf: ContextOf): void {
   const command = root
     .command("adopt")
-    .description("Give a thing that exists its key in the catalogue")
+    .description("Bring an existing item under a key of the catalogue")
     .argument("<key>", "as products.pro")
     .argument("<id>", "the id of the thing")
     .option("-f, --file <file>", "the catalogue file", standardName)

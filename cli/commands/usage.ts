@@ -25,7 +25,7 @@ type Report = {
 };
 
 export function add(root: Command, contextOf: (command: Command) => Context): void {
-  const group = root.command("usage").description("What was counted, held against your own records").helpCommand(false);
+  const group = root.command("usage").description("Check usage against your own records").helpCommand(false);
   const receipt = group
     .command("receipt")
     .argument("<file>", "events, a line of JSON each, as they were sent")

@@ -96,7 +96,7 @@ function formatQuestion(change: Change, shown: Preview): string | undefined {
   const formatAmount = (amount: number) => formatMoney(amount, currency);
   const unpaid = unpaid_amount > 0 ? `What is unpaid, ${formatAmount(unpaid_amount)}, is charged at once.` : undefined;
   if ("payment_method_id" in change) return `Charge this card from now on? ${unpaid ?? "Nothing is charged now."}`;
-  if (change.cancel_at_period_end) return "Have this subscription end with its period? It is not charged again.";
+  if (change.cancel_at_period_end) return "Cancel this subscription at the end of its period? It is not charged again.";
   if ("cancel_at_period_end" in change)
     return `Have this subscription go on? ${unpaid ?? "It is charged again when its period ends."}`;
   if ("resume" in change) return `Have this subscription go on now? A new period begins. ${reportNow(shown)}`;

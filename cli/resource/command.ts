@@ -5,6 +5,7 @@ import { confirm } from "../ask.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import type { FlagEntry, GroupEntry, OperationEntry } from "../manifest.ts";
+import { removeControls } from "../ui/theme.ts";
 import type { Body, FollowUp } from "./body.ts";
 import { addFlags, addWatchFlag, describeMissing, getFlagName, readTyped } from "./flags.ts";
 import { findList, pageSizeMax } from "./pick.ts";
@@ -155,6 +156,13 @@ function getPlace(parent: Command, { parts }: GroupEntry, name: string): Command
 /** What names were found to mean: asked once, however often the command runs. */
 type Meant = { params?: Record<string, string>; query?: Record<string, unknown> };
 
+/** A question about the thing that was named, by its name: `Archive the product "Free sample"?`. */
+function nameThing(question: string, noun: string, word: string): string {
+  const name = `"${removeControls(word)}"`;
+  const named = question.replace(`this ${noun}`, () => `the ${noun} ${name}`);
+  return named === question ? `${name}: ${question}` : named;
+}
+
 async function runOperation(
   context: Context,
   group: GroupEntry,
@@ -199,10 +207,13 @@ async function runOperation(
   let agreed: string | undefined;
   if (op.confirm) {
     const [named] = op.params.filter((param, index) => values[index] !== undefined && params[param] !== values[index]);
-    const which = named ? `${values[op.params.indexOf(named)]} is ${params[named]}. ` : "";
+    const word = named && values[op.params.indexOf(named)];
     const asked = await questions[group.name]?.[op.name]?.();
     if (options.yes) agreed = await asked?.checkCharge?.(context, sent.body, params, options);
-    else await confirm(context, which + ((await asked?.describe(context, sent.body, params)) ?? op.confirm), false);
+    else {
+      const question = (await asked?.describe(context, sent.body, params)) ?? op.confirm;
+      await confirm(context, word ? nameThing(question, group.noun, String(word)) : question, false);
+    }
   }
   const send = async (): Promise<unknown> => {
     const { body, told, again } = sent;

@@ -86,8 +86,8 @@ export function showList(
 }
 
 /** Rows as one line each, to be picked from. */
-export const listPickable = (rows: unknown[], columns: string[], width: number): string[] =>
-  renderTable(rows, columns, createPaint({ NO_COLOR: "1" }, undefined, {}), width)
+export const listPickable = (rows: unknown[], columns: string[], width: number, now: number): string[] =>
+  renderTable(rows, columns, createPaint({ NO_COLOR: "1" }, undefined, {}), width, now)
     .trimEnd()
     .split("\n")
     .slice(1);

@@ -69,9 +69,7 @@ export async function run(context: Context, options: Options): Promise<boolean> 
   }
   const named = events.map(({ id, type }) => ({ id, type }));
   if (context.json)
-    context.print(
-      `${JSON.stringify({ found: events.length, redelivered: sent.length, refused, events: named })}\n`,
-    );
+    context.print(`${JSON.stringify({ found: events.length, redelivered: sent.length, refused, events: named })}\n`);
   else if (options.dryRun) context.print(named.map(({ id, type }) => `${type}  ${id}\n`).join(""));
   else if (events.length === 0) context.say("No delivery has failed.\n");
   else context.say(`Sending ${countEvents(sent.length)} again. See how they go: \`floe webhooks deliveries\`\n`);

@@ -63,7 +63,7 @@ describe("--jq", () => {
       env,
     });
     expect([code, out, asked]).toEqual([64, "", []]);
-    expect(err).toContain(`--jq is no program of jq: ${why}`);
+    expect(err).toContain(`--jq is not a valid jq program: ${why}`);
   });
 
   test("says what it cannot do with an answer, after what it could", async () => {

@@ -45,7 +45,7 @@ test("a change is asked with what it comes to, and charged exactly so; the rest 
   await until(() => ends.stderr.text.includes("[y/N]"));
   ends.stdin.write("n\n");
   await ends.ended;
-  expect(ends.stderr.text).toContain("Have this subscription end with its period?");
+  expect(ends.stderr.text).toContain("Cancel this subscription at the end of its period?");
   const piped = await run(["subscriptions", "cancel", id], { env });
   expect([piped.code, piped.err.includes("--yes")]).toEqual([64, true]);
   const reason = ["--customer-cancellation-reason", "unused"];

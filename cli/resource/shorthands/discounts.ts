@@ -32,7 +32,8 @@ function readAmountOff(text: string, standard: DefaultValue): Record<string, unk
 function readFor(text: string): Record<string, unknown> {
   if (text === "once" || text === "forever") return { duration: text };
   const months = Number(/^([1-9]\d{0,2})\s*months?$/.exec(text)?.[1]);
-  if (!months) return rejectText(text, "is no duration", "Write once, forever, or a number of months such as 3months.");
+  if (!months)
+    return rejectText(text, "is not a duration", "Write once, forever, or a number of months such as 3months.");
   return { duration: "repeating", duration_in_months: months };
 }
 

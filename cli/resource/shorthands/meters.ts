@@ -34,7 +34,7 @@ function readAggregation(text: string): unknown {
   if (!["sum", "max", "min", "avg", "unique"].includes(func))
     return rejectText(text, `begins with no way to count`, how);
   if (property === undefined) return rejectText(text, `does not say what to ${func}`, how);
-  if (more.length > 0) return rejectText(text, "has one word too many", how);
+  if (more.length > 0) return rejectText(text, "has an unexpected word", how);
   return { func, property };
 }
 
