@@ -196,6 +196,13 @@ export const cliFaults = {
       "tests/cli/completion.test.ts",
     ],
     [
+      "question-by-id",
+      "cli/resource/command.ts",
+      "word ? describeNamed(question, group.noun, String(word)) : question",
+      "question",
+      "tests/cli/webhooks.test.ts",
+    ],
+    [
       "lines-one-too-low",
       "cli/ui/full-screen.ts",
       "incrementalRendering: false",

@@ -157,7 +157,7 @@ function getPlace(parent: Command, { parts }: GroupEntry, name: string): Command
 type Meant = { params?: Record<string, string>; query?: Record<string, unknown> };
 
 /** A question about the thing that was named, by its name: `Archive the product "Free sample"?`. */
-function nameThing(question: string, noun: string, word: string): string {
+function describeNamed(question: string, noun: string, word: string): string {
   const name = `"${removeControls(word)}"`;
   const named = question.replace(`this ${noun}`, () => `the ${noun} ${name}`);
   return named === question ? `${name}: ${question}` : named;
@@ -212,7 +212,7 @@ async function runOperation(
     if (options.yes) agreed = await asked?.checkCharge?.(context, sent.body, params, options);
     else {
       const question = (await asked?.describe(context, sent.body, params)) ?? op.confirm;
-      await confirm(context, word ? nameThing(question, group.noun, String(word)) : question, false);
+      await confirm(context, word ? describeNamed(question, group.noun, String(word)) : question, false);
     }
   }
   const send = async (): Promise<unknown> => {

@@ -32,7 +32,9 @@ export async function pickOne(context: Context, group: GroupEntry, param: string
   if (items.length === 0) throw new Fault("not_found", `there is no ${group.noun} yet`, absent.parts);
   const columns = group.columnsOf?.[listed.name] ?? group.columns;
   const { columns: width = 80, rows = 24 } = context.io.stdout;
-  const shown = listPickable(items, columns, arrangeDetail(width, rows).list - 2, context.now());
+  // Line by line, a number stands before each of them.
+  const room = Math.min(arrangeDetail(width, rows).list - 2, context.canDraw ? width : width - 8);
+  const shown = listPickable(items, columns, room, context.now());
   const paint = { ...context.paint.err(), linkTo: (text: string) => text };
   return promptChoice(
     context,

@@ -71,7 +71,7 @@ export function Select({ title, choices, done }: Props) {
           <Detail key={String(place.beside)} lines={detail} beside={place.beside} width={place.detail} />
         )}
       </Box>
-      <Text dimColor>↑↓ or type · enter takes it · esc leaves</Text>
+      <Text dimColor>type, ↑↓ · enter takes it · esc leaves</Text>
     </Box>
   );
 }

@@ -159,6 +159,15 @@ test("reset-secret keeps the replaced secret for an overlap, and none without it
   expect(server.received.at(-1)?.url).toBe(path);
 });
 
+test("a question names what it is about, and no id in its place", async () => {
+  const { code, err } = await floe(["webhooks", "delete", endpoint.url], { env });
+  expect([code, err]).toEqual([
+    64,
+    expect.stringContaining(`not confirmed: Delete the webhook endpoint "${endpoint.url}"?`),
+  ]);
+  expect(err).not.toContain(endpoint.id);
+});
+
 test("redeliver by filter sends each failed event once, and those that came through later not", async () => {
   const event = (id: string, succeeded: boolean | null) => ({
     url: endpoint.url,
