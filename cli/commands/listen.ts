@@ -166,20 +166,25 @@ async function forwardToAll(context: Context, { targets, retries, ...event }: Fo
   const { timeoutMs } = context.settings();
   const options = { retries, timeoutMs, signal: context.io.signal };
   const outcomes = await Promise.all(targets.map((target) => forwardEvent(target, event.delivery, options)));
-  for (const [index, outcome] of outcomes.entries()) report(context, event, { target: targets[index], outcome });
+  const isNamed = targets.length > 1;
+  for (const [index, outcome] of outcomes.entries())
+    report(context, event, { target: targets[index], outcome, isNamed });
   if (event.isPrinted && !context.json)
     context.print(
       `${JSON.stringify(parse(event.delivery.body), null, 2).split("\n").map(removeControls).join("\n")}\n`,
     );
 }
 
+/** Most types are no longer. */
+const typeWidth = 24;
+
 function report(
   context: Context,
   { delivery, missed, isPrinted }: Pick<Forwarding, "delivery" | "missed" | "isPrinted">,
-  forwarded?: { target: URL | undefined; outcome: Outcome },
+  forwarded?: { target: URL | undefined; outcome: Outcome; isNamed: boolean },
 ): void {
   const { id, type, timestamp } = delivery;
-  const { target, outcome } = forwarded ?? {};
+  const { target, outcome, isNamed } = forwarded ?? {};
   if (context.json) {
     const body = target && !isPrinted ? {} : { body: parse<unknown>(delivery.body) };
     const sent = target ? { forward_to: target.href, ...outcome } : {};
@@ -196,7 +201,8 @@ function report(
         ? paint.good(String(status))
         : paint.bad(String(status));
   const tail = outcome ? `  → ${answer}  ${paint.dim(`${duration_ms} ms`)}` : "";
-  context.say(
-    `${formatTime()}  ${removeControls(type)}  ${paint.dim(removeControls(id))}${missed ? paint.dim("  (missed)") : ""}${tail}\n`,
-  );
+  // Of several programs, which one answered is wanted more than the id, which --json has.
+  const which = isNamed && target ? `${tail}  ${paint.dim(target.href)}` : `  ${paint.dim(removeControls(id))}${tail}`;
+  const name = removeControls(type).padEnd(isNamed ? typeWidth : 0);
+  context.say(`${formatTime()}  ${name}${missed ? paint.dim("  (missed)") : ""}${which}\n`);
 }

@@ -90,6 +90,20 @@ const listen = (...more: string[]) => {
 const numbers = () => local.received.map(({ headers }) => headers["webhook-id"]);
 
 describe("floe listen", () => {
+  test("says on a terminal which of several programs has answered", async () => {
+    const argv = ["listen", "--forward-to", target, "--forward-to", `${target}/two`];
+    const { ended, stderr } = begin(argv, { env, signal: stop.signal, tty: true });
+    await until(() => open.length > 0);
+    happen(occurrence(1));
+    await until(() => stderr.text.includes(`${target}/two\n`) && stderr.text.includes("→"));
+    await until(() => stderr.text.split("→").length === 3);
+    stop.abort();
+    await ended;
+    const lines = stderr.text.split("\n").filter((line) => line.includes("→"));
+    expect(lines.map((line) => line.split(" ms  ")[1])).toEqual([target, `${target}/two`]);
+    expect(stderr.text).toContain(`Forwarding to ${target}\n          and ${target}/two\n`);
+  });
+
   test("forwards the exact bytes with the signature of the server, one JSON line each", async () => {
     const { ended, ready, told } = listen();
     await ready();
