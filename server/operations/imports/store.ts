@@ -99,28 +99,35 @@ const isUnapplied = sql`${records.status} in ('read', 'ready', 'blocked', 'undon
 export async function upsertRecords(tx: Tx, rows: (typeof records.$inferInsert)[]): Promise<void> {
   const choose = (whenUnapplied: SQL, otherwise: SQL): SQL =>
     sql`case when ${isUnapplied} then ${whenUnapplied} else ${otherwise} end`;
-  await tx
-    .insert(records)
-    .values(rows)
-    .onConflictDoUpdate({
-      target: [records.organization_id, records.source, records.kind, records.source_id],
-      set: {
-        modified_at: sql`excluded.created_at`,
-        run_id: sql`excluded.run_id`,
-        reading: sql`excluded.reading`,
-        line: sql`excluded.line`,
-        status: choose(sql`'read'`, sql`${records.status}`),
-        reason: choose(sql`null`, sql`case when ${records.status} = 'held' then null else ${records.reason} end`),
-        detail: choose(sql`null`, sql`${records.detail}`),
-        data: choose(sql`excluded.data`, sql`coalesce(${records.data}, excluded.data)`),
-        hash: choose(sql`excluded.hash`, sql`${records.hash}`),
-        changed_data: sql`case when ${records.status} in ('applied', 'held') and ${records.hash} <> excluded.hash
-          then excluded.data end`,
-        applied_run_id: choose(sql`null`, sql`${records.applied_run_id}`),
-        target_id: choose(sql`null`, sql`${records.target_id}`),
-        is_created: choose(sql`false`, sql`${records.is_created}`),
-      },
-    });
+  const changes: Partial<Record<keyof typeof records.$inferInsert, SQL>> = {
+    modified_at: sql`excluded.created_at`,
+    run_id: sql`excluded.run_id`,
+    reading: sql`excluded.reading`,
+    line: sql`excluded.line`,
+    status: choose(sql`'read'`, sql`${records.status}`),
+    reason: choose(sql`null`, sql`case when ${records.status} = 'held' then null else ${records.reason} end`),
+    detail: choose(sql`null`, sql`${records.detail}`),
+    data: choose(sql`excluded.data`, sql`coalesce(${records.data}, excluded.data)`),
+    hash: choose(sql`excluded.hash`, sql`${records.hash}`),
+    changed_data: sql`case when ${records.status} in ('applied', 'held') and ${records.hash} <> excluded.hash
+      then excluded.data end`,
+    applied_run_id: choose(sql`null`, sql`${records.applied_run_id}`),
+    target_id: choose(sql`null`, sql`${records.target_id}`),
+    is_created: choose(sql`false`, sql`${records.is_created}`),
+  };
+  const names = [
+    ...["id", "organization_id", "created_at", "source", "kind", "source_id", "run_id", "reading", "line", "status"],
+    ...["data", "hash", "is_created"],
+  ].map((name) => sql.identifier(name));
+  const columns = sql.join(names, sql`, `);
+  // The rows come as one value, so that the statement is the same for any number of them.
+  const values = JSON.stringify(rows.map((row) => ({ is_created: false, ...row })));
+  await tx.execute(sql`insert into ${records} (${columns})
+    select ${columns} from json_populate_recordset(null::${records}, ${values}::json)
+    on conflict (organization_id, source, kind, source_id) do update set ${sql.join(
+      Object.entries(changes).map(([name, change]) => sql`${sql.identifier(name)} = ${change}`),
+      sql`, `,
+    )}`);
 }
 
 /** Forget rows that an earlier reading had and the last one has not, where nothing of them is in floe. */
