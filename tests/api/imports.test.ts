@@ -2,6 +2,7 @@ import { and, eq, gt, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findDueTime, findReminderTime } from "../../server/billing/subscriptions/rules.ts";
 import { subscriptions } from "../../server/billing/subscriptions/tables.ts";
+import { verifyOrganization } from "../../server/operations/verify/service.ts";
 import type { ImportRun } from "../../shared/api/imports.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import {
@@ -47,6 +48,12 @@ async function takePicture(seller: Seller): Promise<Record<string, string>> {
   }
   return picture;
 }
+/** What the books of a seller break of their rules. */
+const listBreaches = ({ organization_id }: Seller) =>
+  verifyOrganization(floe.deps.db, {
+    ...{ organization_id, kept_since: null, statementMs: 10_000 },
+    rest: async () => undefined,
+  });
 const refusal = async (asked: Promise<unknown>): Promise<string> =>
   asked.then(
     () => "accepted",
@@ -214,6 +221,7 @@ describe("what is applied", () => {
     await client.products.setBenefits({ params: { id: adopted.id }, body: { benefits: [benefit.id, more.id] } });
     await floe.runJobs();
     expect(await countRows("benefit_grants", seller)).toBe(0);
+    expect(await listBreaches(seller)).toEqual([]);
     // Nothing is ever due, however much time passes.
     const time = floe.clock.time;
     floe.clock.advance(400 * dayMs);
@@ -299,6 +307,9 @@ describe("a switch", () => {
       );
     expect([new Date(due[0]?.due ?? 0).toISOString(), due[0]?.held]).toEqual([atDay(floe, 10), false]);
     expect(await countRows("orders", seller)).toBe(0);
+    const range = { start_date: "2024-01-01", end_date: "2029-12-31", interval: "year" as const };
+    const { totals } = await client.metrics.get({ query: range as never });
+    expect([totals.active_subscriptions, totals.monthly_recurring_revenue]).toEqual([1, 900]);
     expect(await refusal(client.imports.finish({ params, body: {} }))).toMatch(/^409 ImportRefused/);
     const time = floe.clock.time;
     floe.clock.advance(9.5 * dayMs);
@@ -307,6 +318,7 @@ describe("a switch", () => {
     await floe.runJobs();
     await floe.runJobs();
     expect((await switchAll(seller, run)).refused.map(({ reason }) => reason)).toContain("renewal_past");
+    expect(await listBreaches(seller)).toEqual([]);
     const { items } = await client.orders.list({ query: {} });
     expect(items.map(({ billing_reason, total_amount }) => [billing_reason, total_amount])).toEqual([
       ["subscription_cycle", 900],

@@ -53,7 +53,10 @@ type HeldPatch = Pick<
 export const updateHeld = (tx: Tx, changes: { key: RowKey; patch: HeldPatch }[]): Promise<unknown> =>
   updateRows(tx, subscriptions, changes, false);
 
-/** Bill a subscription here from its next renewal on, and emit it as one that has begun. The caller has locked it. */
+/**
+ * Bill a subscription here from its next renewal on, and emit it as one that has begun, once: one that was held again had been emitted
+ * before. The caller has locked it.
+ */
 export async function releaseSubscription(tx: Tx, ctx: Ctx, aggregate: SubscriptionAggregate): Promise<void> {
   const now = ctx.clock.now();
   const released = { ...aggregate.row, billing_held_at: null };
@@ -63,8 +66,9 @@ export async function releaseSubscription(tx: Tx, ctx: Ctx, aggregate: Subscript
     reminder_due_at: findReminderTime(released, now),
     modified_at: now,
   });
-  const begun = ["subscription.created", "subscription.active"] as const;
-  await emitSubscription(tx, ctx, begun, { ...aggregate, row });
+  const begun = ["subscription.created", "subscription.active", "subscription.updated"] as const;
+  const isFirst = aggregate.row.modified_at === null;
+  await emitSubscription(tx, ctx, isFirst ? begun : ["subscription.updated"], { ...aggregate, row });
   await sendSignal(tx, ctx, subscriptionEntitlementsChanged, row);
   scheduleStateEvent(tx, ctx, aggregate);
 }

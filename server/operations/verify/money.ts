@@ -203,9 +203,9 @@ const bookRules: StatementRule[] = [
   {
     rule: "subscription_due",
     table: "subscriptions",
-    says: "A subscription that goes on has a time at which it is looked at.",
+    says: "A subscription that goes on, and is not held, has a time at which it is looked at.",
     select: (of) => sql`${selectBreach(sql`id`, sql`current_period_end`, sql`'none'`)} from subscriptions
-      where organization_id = ${of} and due_at is null and status in ('active', 'trialing')`,
+      where organization_id = ${of} and due_at is null and billing_held_at is null and status in ('active', 'trialing')`,
   },
 ];
 

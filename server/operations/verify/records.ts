@@ -60,10 +60,10 @@ const eventRules: StatementRule[] = [
   {
     rule: "subscription_created",
     table: "subscriptions",
-    says: "subscription.created is emitted once for each subscription.",
+    says: "subscription.created is emitted once for each subscription that is not held.",
     select: (of) => sql`${selectBreach(sql`s.id`, sql`1`, sql`coalesce(e.count, 0)`)} from subscriptions s
       left join ${countEvents(of, "subscription.created")} e on e.id = s.id
-      where s.organization_id = ${of} and coalesce(e.count, 0) <> 1`,
+      where s.organization_id = ${of} and s.billing_held_at is null and coalesce(e.count, 0) <> 1`,
   },
   {
     rule: "subscription_revoked",
@@ -86,7 +86,8 @@ const eventRules: StatementRule[] = [
       const write = (from: SQL) => sql`${writeFields(from, subscriptionFields)} || ', ' || ${writePeriod(from)}`;
       const [kept, told] = [write(sql`to_jsonb(s)`), write(sql`e.data`)];
       return sql`${selectBreach(sql`s.id`, told, kept)} from subscriptions s
-        join ${selectLast(of, "subscription")} e on e.id = s.id where s.organization_id = ${of} and ${kept} <> ${told}`;
+        join ${selectLast(of, "subscription")} e on e.id = s.id
+        where s.organization_id = ${of} and s.billing_held_at is null and ${kept} <> ${told}`;
     },
   },
   {
@@ -150,14 +151,14 @@ const grantRules: StatementRule[] = [
   {
     rule: "benefits_of_subscriptions",
     table: "subscriptions",
-    says: "An active subscription has a grant for each benefit of its product.",
+    says: "An active subscription that is not held has a grant for each benefit of its product.",
     select: (of) => sql`${selectBreach(sql`s.id`, sql`count(b.id)`, sql`count(g.id)`)} from subscriptions s
       join customers c on c.organization_id = s.organization_id and c.id = s.customer_id and c.deleted_at is null
       join product_benefits pb on pb.organization_id = s.organization_id and pb.product_id = s.product_id
       join benefits b on b.organization_id = pb.organization_id and b.id = pb.benefit_id and b.deleted_at is null
       left join benefit_grants g on g.organization_id = s.organization_id and g.subscription_id = s.id and g.benefit_id = b.id
         and g.customer_id = s.customer_id
-      where s.organization_id = ${of} and s.status in ('active', 'trialing') and s.seats is null
+      where s.organization_id = ${of} and s.status in ('active', 'trialing') and s.seats is null and s.billing_held_at is null
         and not exists (select from orders o where o.organization_id = s.organization_id and o.subscription_id = s.id
           and o.paid_at is not null and ${isTakenBack})
         and not ${isPending("subscription_id", sql`s`)}
