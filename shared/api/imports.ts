@@ -277,6 +277,7 @@ export const imports = {
   check: {
     ...step,
     path: `${path}/:id/check`,
+    bulk: true,
     heavy: "finish",
     summary: "Check the next rows, and plan the import with the last of them",
     body: z.object({ organization_id }),
@@ -284,13 +285,14 @@ export const imports = {
   apply: {
     ...step,
     path: `${path}/:id/apply`,
+    // The audit log has one entry for all requests of it.
+    bulk: true,
     heavy: "finish",
     summary: "Create the next products, customers and held subscriptions of an import",
     body: z.object({
       update: z.boolean().default(false).describe("Also change held subscriptions that differ in the last reading."),
       organization_id,
     }),
-    audit: "import.applied",
     confirm: "Create what the plan shows? Subscriptions are held: floe charges none of them until you switch it.",
   },
   switch: {
@@ -340,10 +342,10 @@ export const imports = {
   rollback: {
     ...step,
     path: `${path}/:id/rollback`,
+    bulk: true,
     heavy: "finish",
     summary: "Remove the next things that an import made, where nobody has used them",
     body: z.object({ organization_id }),
-    audit: "import.rolled_back",
     confirm: "Remove what this import made? What floe has charged or what is in use stays.",
   },
 } as const satisfies Resource;

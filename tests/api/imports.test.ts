@@ -325,6 +325,14 @@ describe("a switch", () => {
     ]);
     const rolled = await rollBack(client, run);
     expect(rolled.status).toBe("rolled_back");
+    const entries = await floe.deps.db
+      .select({ action: sql<string>`action` })
+      .from(sql`audit_log where organization_id = ${seller.organization_id} and action like 'import.%' order by id`);
+    expect(new Set(entries.map(({ action }) => action))).toEqual(
+      new Set(["import.created", "import.applied", "import.switched", "import.rolled_back"]),
+    );
+    for (const once of ["import.applied", "import.rolled_back"])
+      expect(entries.filter(({ action }) => action === once)).toHaveLength(1);
     const [charged] = await floe.deps.db
       .select({ held: subscriptions.billing_held_at })
       .from(subscriptions)

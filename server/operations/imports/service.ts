@@ -6,6 +6,7 @@ import { type Ctx, type Database, requireOrganization, requireOrganizations, typ
 import { buildPage, computeOffset, matchOrganizations } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
+import { record } from "../../platform/events/audit.ts";
 import { createId } from "../../platform/ids.ts";
 import { moveState } from "../../platform/states.ts";
 import { applySlice, checkSlice, updateSlice } from "./apply.ts";
@@ -74,6 +75,19 @@ function changeStatus(
     modified_at: ctx.clock.now(),
   });
 }
+
+/** One entry of the audit log for a step of many requests, in the transaction in which it begins. */
+const recordStep = (
+  tx: Tx,
+  ctx: Ctx,
+  { organization_id, id }: RowKey,
+  action: "import.applied" | "import.rolled_back",
+  details: Record<string, unknown> = {},
+): Promise<void> =>
+  record(tx, ctx, {
+    ...{ action, actor: ctx.actor, subject: { type: "import", id }, organization_id, details },
+    ...{ ip_address: ctx.ip, user_agent: null },
+  });
 
 function assertStatus(row: RunRow, allowed: readonly RunRow["status"][], message: string): void {
   if (!allowed.includes(row.status)) throw rejectImport(`${message} It is ${row.status.replace("_", " ")}.`);
@@ -187,6 +201,7 @@ export const importService: Service<typeof operations, Ctx> = {
       if (row.status === "applied") return row;
       assertStatus(row, ["planned", "applying"], "Check the import first.");
       const run = row.status === "planned" ? await changeStatus(tx, ctx, row, "applying") : row;
+      if (run !== row) await recordStep(tx, ctx, run, "import.applied", { update: body.update });
       const records = await store.findNext(tx, run, "ready", slice);
       if (records.length > 0) {
         await applySlice(tx, ctx, run, records);
@@ -215,6 +230,7 @@ export const importService: Service<typeof operations, Ctx> = {
       if (row.status === "rolled_back") return row;
       if (row.status === "finished") throw rejectImport("The import is finished.");
       const run = row.status === "rolling_back" ? row : await changeStatus(tx, ctx, row, "rolling_back");
+      if (run !== row) await recordStep(tx, ctx, run, "import.rolled_back");
       if (await revertSlice(tx, ctx, run, slice)) return run;
       await store.discardRead(tx, run);
       return changeStatus(tx, ctx, run, "rolled_back", { finished_at: ctx.clock.now() });
