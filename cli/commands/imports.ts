@@ -43,7 +43,7 @@ export function addCsv(group: Command, contextOf: ContextOf): void {
     .option("--examples", "write the three files into the folder, with their columns and two examples each");
   command.addHelpText(
     "after",
-    "\nRepeated, the files are read again: what differs is listed, and applied with --update.\n\nExamples:\n  floe import csv shop --examples\n  floe import csv shop\n  floe import csv shop --json",
+    "\nRepeated, it reads the files again.\nApply what differs: floe import apply --update\n\nExamples:\n  floe import csv shop --examples\n  floe import csv shop\n  floe import csv shop --json",
   );
   command.action((folder: string, options: { examples?: boolean }) =>
     options.examples ? writeTemplate(contextOf(command), folder) : readShop(contextOf(command), folder),
