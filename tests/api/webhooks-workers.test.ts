@@ -97,14 +97,11 @@ test("an event that is dispatched while the sender ends its turn has a turn of i
 });
 
 test("a sender does not wait for a dispatch that has begun", async () => {
-  const { floe, db, event, isEndpoint, findEndpoint, countLockWaits, dispatch } = await makeUndispatched();
+  const { floe, db, isEndpoint, findEndpoint, countLockWaits, dispatch } = await makeUndispatched();
   let dispatched: Promise<unknown> | undefined;
   await transact(floe.deps, async (tx) => {
-    // The dispatch waits for the copy that it would write itself, late in its transaction.
-    const endpoint = await findEndpoint();
-    const copy = { id: newId(), organization_id: event.organization_id, event_id: event.id, type: event.type };
-    const payload = { payload: "{}", created_at: event.created_at, seq: 1 };
-    await tx.insert(webhookEvents).values({ ...copy, ...payload, endpoint_id: endpoint?.id ?? "" });
+    // The dispatch waits where it writes its copies, after it has read the endpoints.
+    await tx.execute(sql`lock table ${webhookEvents} in share mode`);
     dispatched = dispatch();
     await expect.poll(countLockWaits, { timeout: 10_000 }).toBe(1);
     const held = await tx.select().from(webhookEndpoints).where(isEndpoint).for("no key update", { noWait: true });
