@@ -1,5 +1,4 @@
 const run = "tests/scenarios/proxies.long.test.ts";
-const single = "tests/deploy/single-file.long.test.ts";
 const systems = "tests/rules/systems.test.ts";
 
 /** Faults of the examples in deploy/. Where nginx, Caddy or systemd is not installed, their tests are skipped and see nothing. */
@@ -23,34 +22,6 @@ export const deployFaults = {
     ],
     ["rights-kept", "deploy/floe.service", "CapabilityBoundingSet=\n", "", run],
     ["unknown-line", "deploy/floe.service", "ProtectClock=yes", "ProtectClocks=yes", run],
-  ],
-  "single-file": [
-    ["folder-of-others", "bin/single-file.js", "(mode & 0o022) === 0 &&", "", single],
-    [
-      "script-of-others",
-      "bin/single-file.js",
-      "if (!isOurs(folder) || !isOurs(join(folder, name))) return undefined;",
-      "",
-      single,
-    ],
-    ["half-unpacked", "bin/single-file.js", "unpackInto(making);", "unpackInto(join(folder, name));", single],
-    ["own-environment", "bin/single-file.js", "const own = readOwnStart(words);", "const own = undefined;", single],
-    [
-      "without-migrations",
-      "bin/build-sea.mjs",
-      "packed.filter(([path]) => isNeeded(path))",
-      'packed.filter(([path]) => isNeeded(path) && !path.includes("migrations"))',
-      single,
-    ],
-  ],
-  tarball: [
-    [
-      "whole-bin",
-      "package.json",
-      '"bin/run.mjs",\n    "dist"',
-      '"bin",\n    "dist"',
-      "tests/deploy/package.long.test.ts",
-    ],
   ],
   systems: [
     ["current-folder", "bin/run.mjs", ".filter((one) => paths.isAbsolute(one))", "", systems],
