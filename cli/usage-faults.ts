@@ -1,17 +1,37 @@
 /** What is wrong with a command line that names no command, or a flag that there is not. */
-import type { Command, CommanderError } from "commander";
+import type { Command, CommanderError, Option } from "commander";
 import { Fault } from "./fault.ts";
+import { removeControls } from "./ui/theme.ts";
 
 /** The command that was reached by these words, as far as there is one. */
-function requireReachable(root: Command, called: string[]): string {
+function findReached(root: Command, called: string[]): { path: string; command: Command } {
   const path = [root.name()];
-  let command: Command | undefined = root;
+  let command = root;
   for (const word of called) {
-    command = command?.commands.find((one) => one.name() === word);
-    if (!command) break;
+    const next = command.commands.find((one) => one.name() === word);
+    if (!next) break;
+    command = next;
     path.push(word);
   }
-  return path.join(" ");
+  return { path: path.join(" "), command };
+}
+
+/** How many flags a hint names. */
+const flagsNamed = 3;
+
+/** A word that a command does not take: which one, and the flags that it may belong to. */
+function describeExcess(
+  { path, command }: { path: string; command: Command },
+  everywhere: readonly Option[],
+): { message: string; flags: string } {
+  const word = command.args[command.registeredArguments.length] ?? "";
+  const isOwn = ({ long }: Option): boolean => everywhere.every((other) => other.long !== long);
+  const own = command.options.filter((one) => one.required && !one.hidden && isOwn(one)).map(({ flags }) => flags);
+  const flags = own.slice(0, flagsNamed).join(", ");
+  return {
+    message: `"${removeControls(word)}" is more than ${path} takes`,
+    flags: flags && `Give it to a flag: ${flags}${own.length > flagsNamed ? " …" : ""}`,
+  };
 }
 
 /** What people call elsewhere what is done here under another name. */
@@ -49,7 +69,12 @@ export function convertFault(error: CommanderError, root: Command, called: strin
   // What a flag says of its text begins in small letters: it is the end of this sentence.
   const message = error.message.replace(/^error: /, "").replace(/ is invalid\. (?=[a-z])/, " ");
   const [first, ...more] = message.split("\n");
-  const see = `See: \`${requireReachable(root, called)} --help\``;
+  const reached = findReached(root, called);
+  const see = `See: \`${reached.path} --help\``;
+  if (error.code === "commander.excessArguments") {
+    const excess = describeExcess(reached, root.options);
+    return new Fault("usage", excess.message, { hint: [excess.flags, see].filter(Boolean).join("  ") });
+  }
   const other = error.code === "commander.unknownCommand" ? findNearestCommand(root, called) : undefined;
   const suggestion =
     other ??

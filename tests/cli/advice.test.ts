@@ -88,3 +88,21 @@ describe("ORG-05: who makes an offer that nobody could pay for is told so with i
     expect((await floe([...argv, "--dry-run"], { env })).err).not.toContain("cannot pay");
   });
 });
+
+test.each([
+  [
+    ["advance", "1day"],
+    'floe: "1day" is more than floe advance takes\n  Give it to a flag: --to <date>, --by <length>  See: floe advance --help\n',
+  ],
+  [["logout", "a\u001bb"], 'floe: "a\ufffdb" is more than floe logout takes\n  See: floe logout --help\n'],
+  [
+    ["orders", "get", "ACME-0001", "ACME-0002"],
+    expect.stringContaining('floe: "ACME-0002" is more than floe orders get takes'),
+  ],
+])("a word too many is named, with the flags that it may belong to: %j", async (argv, err) => {
+  expect(await floe(argv, { env: { FLOE_API_KEY: "k", FLOE_SERVER: nowhere } })).toMatchObject({
+    code: 64,
+    out: "",
+    err,
+  });
+});
