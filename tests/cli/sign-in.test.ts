@@ -391,7 +391,7 @@ describe("organizations and keys", () => {
       { env, tty: true },
     );
     expect(out).toBe("floe_secret_key\n");
-    expect(err).toContain("not shown again");
+    expect(err).toContain("You will not see it again");
     expect(server.received.at(-1)?.body).toEqual({
       name: "ci",
       configId: "organization",
