@@ -67,7 +67,7 @@ export async function repeatStep(step: () => Promise<ImportRun>): Promise<Import
 
 export const applyImport = (client: Client, { id }: ImportRun, update = false): Promise<ImportRun> =>
   repeatStep(() => client.imports.apply({ params: { id }, body: { update } }));
-export const rollBack = (client: Client, { id }: ImportRun): Promise<ImportRun> =>
+export const rollBack = (client: Client, { id }: Pick<ImportRun, "id">): Promise<ImportRun> =>
   repeatStep(() => client.imports.rollback({ params: { id }, body: {} }));
 
 /** What is in each state, as `subscription held: 2`. */
