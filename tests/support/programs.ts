@@ -2,6 +2,7 @@
  * Programs that tests start as processes of their own, each in one file: it starts in a fifth of the time that its sources
  * take. The process that started the workers bundles them when the first is asked for.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
@@ -56,10 +57,10 @@ export const startProgram = (folder: string, name: Name, args: string[]): Progra
     env: { ...process.env, NODE_COMPILE_CACHE: join(folder, "cache") },
   });
 
-/** Start one in a test. */
-export async function spawnProgram(name: Name, args: string[]): Promise<Program> {
+/** Start one in a test, also in one that holds a transaction: what asks for the folder is no part of it. */
+export const spawnProgram = AsyncLocalStorage.bind(async (name: Name, args: string[]): Promise<Program> => {
   const answer = await fetch(`${process.env.FLOE_TEST_POSTGRES}/programs`);
   const folder = await answer.text();
   if (!answer.ok) throw new Error(folder);
   return startProgram(folder, name, args);
-}
+});
