@@ -48,7 +48,12 @@ afterEach(async () => {
 const region = (name: string) => page.getByRole("region", { name });
 const nav = () => page.getByRole("navigation", { name: "Parts of this page" });
 const getFocus = () => page.evaluate(() => document.activeElement?.textContent);
-const awaitFocus = (text: string) => page.waitForFunction((text) => document.activeElement?.textContent === text, text);
+/** The link that leads to a section has the same text as its heading, and the focus before. */
+const awaitFocus = (text: string) =>
+  page.waitForFunction(
+    (text) => document.activeElement?.tagName === "H2" && document.activeElement.textContent === text,
+    text,
+  );
 /** A customer who bought the book, as often as said, and the link of a session. */
 async function buyer(times = 1) {
   const email = `sections-${crypto.randomUUID().slice(0, 8)}@example.com`;
