@@ -15,6 +15,7 @@ import { parseArgs } from "node:util";
 import { start } from "../tests/support/floe.ts";
 import { freePort } from "../tests/support/free-port.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
+import { readMegabytes } from "./support/memory.mjs";
 import { sell } from "./support/sale.mjs";
 
 const { values: given } = parseArgs({
@@ -31,9 +32,6 @@ const settings = { FLOE_EMAIL_VERIFICATION: "off", FLOE_REQUESTS_PER_MINUTE: "0"
 // That of the test harness, which makes the key.
 const secret = "a secret for tests, long enough to be one";
 
-const readStatus = ({ pid }) => readFileSync(`/proc/${pid}/status`, "utf8");
-const readMegabytes = (child) => Number(/^VmRSS:\s+(\d+)/m.exec(readStatus(child))?.[1]) / 1024;
-const readPeak = (child) => Number(/^VmHWM:\s+(\d+)/m.exec(readStatus(child))?.[1]) / 1024;
 const ticksPerSecond = 100;
 function readSeconds({ pid }) {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
@@ -77,7 +75,11 @@ async function measure(env, { key, product_id }) {
     }
   };
   await Promise.all(Array.from({ length: buyersAtOnce }, buy));
-  const [sale, busy, peak] = [(readSeconds(child) - secondsBefore) / salesCount, readMegabytes(child), readPeak(child)];
+  const [sale, busy, peak] = [
+    (readSeconds(child) - secondsBefore) / salesCount,
+    readMegabytes(child),
+    readMegabytes(child, "VmHWM"),
+  ];
   await sleep(restMs);
   const rest = readMegabytes(child);
   child.kill("SIGTERM");

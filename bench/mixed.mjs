@@ -6,7 +6,7 @@
  *
  *   npm run build && node bench/mixed.mjs [--minutes 10] [--rate 1] [--sellers 5]     needs Linux and Node 24
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,7 @@ import { verifyBooks } from "../server/app/operator.ts";
 import { start } from "../tests/support/floe.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { startServer } from "../tests/support/rolling-deploy.ts";
+import { readMegabytes } from "./support/memory.mjs";
 import { ask } from "./support/sale.mjs";
 
 const { values: given } = parseArgs({
@@ -118,8 +119,6 @@ async function spreadRenewals(servers, sellers, count) {
 
 const startNext = () =>
   startServer({ ...settings, DATABASE_URL: postgres.url, FLOE_SECRET: secret, FLOE_FILES_DIR: folder });
-const readMegabytes = ({ child }) =>
-  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
 
 /** Asks at a fixed pace, whatever becomes of the answers: a slow answer delays no other, and its wait is counted. */
 function openLoad(servers, sellers) {
@@ -200,7 +199,7 @@ try {
   const load = openLoad(servers, sellers);
   const memory = servers.map(() => []);
   for (const ends = performance.now() + durationMs; performance.now() < ends; await sleep(2000))
-    servers.forEach((one, at) => void memory[at].push(readMegabytes(one)));
+    servers.forEach((one, at) => void memory[at].push(readMegabytes(one.child)));
   await load.stop();
   const stoppedAt = performance.now();
   const countLeft = async () => {

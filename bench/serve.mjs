@@ -8,11 +8,12 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../tests/support/free-port.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
+import { readMegabytes } from "./support/memory.mjs";
 
 const rounds = 9;
 const restMs = 30_000;
@@ -51,7 +52,7 @@ async function serve(name, ms = 0) {
   }
   const seconds = (performance.now() - began) / 1000;
   await new Promise((done) => setTimeout(done, ms));
-  const megabytes = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024;
+  const megabytes = readMegabytes(child);
   child.kill("SIGTERM");
   await ended;
   return { seconds, megabytes };

@@ -1,14 +1,11 @@
 /** What a person is told to type stands between backticks in hints and talk, and is shown so that it can be typed as it is. */
+import { quote } from "../shared/shell.ts";
 import { removeControls } from "./ui/theme.ts";
 
 const commandIn = /`(floe [^`]+)`/g;
 /** What was named on the command line of where it works. */
 export type HintContext = { profile?: string; server?: string; org?: string };
 const flags = { profile: "--profile", server: "--server", org: "--org" } as const;
-
-/** A word as a shell has to see it. */
-export const quote = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** A command with what was just made in it, marked as one to type; among `NAMES` by commas its own commas are marked. */
 export const completeNamedCommand = (command: string, name: string): string =>

@@ -11,13 +11,16 @@ const addDays = (date: Date, count: number): Date => {
   return later;
 };
 
+/** The last day of the month in which a moment is. */
+export const findLastDay = (at: Date): number =>
+  new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
+
 /** So many months later, on the day `day`, or on the last of a month that is shorter. */
 function addMonths(date: Date, count: number, day: number): Date {
   const later = new Date(date);
   later.setUTCDate(1);
   later.setUTCMonth(later.getUTCMonth() + count);
-  const last = new Date(Date.UTC(later.getUTCFullYear(), later.getUTCMonth() + 1, 0)).getUTCDate();
-  later.setUTCDate(Math.min(day, last));
+  later.setUTCDate(Math.min(day, findLastDay(later)));
   return later;
 }
 

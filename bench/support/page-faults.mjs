@@ -106,7 +106,7 @@ export const pageFaults = {
     ],
     [
       "a quotation mark ends the word",
-      "web/home/legal.ts",
+      "shared/shell.ts",
       "text.replaceAll(\"'\", String.raw`'\\''`)",
       "text",
       ...legal,

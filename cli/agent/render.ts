@@ -1,6 +1,8 @@
 /** What an agent reads: short JSON with text of other people marked, and refusals that name the command that works. */
+
+import { quote } from "../../shared/shell.ts";
 import { exitCodes, type Fault } from "../fault.ts";
-import { completeCommand, type HintContext, quote } from "../suggestions.ts";
+import { completeCommand, type HintContext } from "../suggestions.ts";
 import { maskAnswer } from "./mask.ts";
 
 type Next = { command: string; when: string };

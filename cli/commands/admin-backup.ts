@@ -1,6 +1,7 @@
 /** `floe admin backup` and `floe admin restore`. */
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { quote } from "../../shared/shell.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
@@ -40,7 +41,6 @@ export function addBackup(group: Command, contextOf: (command: Command) => Conte
 
 const formatBytes = (bytes: number): string =>
   bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
-const quote = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const backupFields = [
   ...(["folder", "database", "version", "started_at", "finished_at"] as const),
   ...(["files", "bytes", "bucket", "has_secret"] as const),

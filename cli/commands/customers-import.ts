@@ -1,15 +1,15 @@
 /** `floe customers import`: customers from a CSV file. A run that ended early is repeated, and goes on. */
-import { readFile, stat } from "node:fs/promises";
 import type { Command } from "commander";
 import { splitRoute } from "../../shared/request.ts";
 import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
-import { CsvError, decodeText } from "../customers/csv.ts";
-import { customerColumns, listDifferences, type PlannedRow, planCustomers, type RowFault } from "../customers/rows.ts";
+import { type CsvFault, createFileFault, formatFaults } from "../csv/faults.ts";
+import { readCsvFile } from "../csv/file.ts";
+import { CsvError, decodeText } from "../csv/parse.ts";
+import { customerColumns, listDifferences, type PlannedRow, planCustomers } from "../customers/rows.ts";
 import { Fault, isFault } from "../fault.ts";
 import { formatCount } from "../format-count.ts";
 import { showProgress } from "../ui/progress.ts";
-import { removeControls } from "../ui/theme.ts";
 
 type Options = { dryRun?: boolean; update?: boolean };
 type Difference = { line: number; email: string; fields: string[] };
@@ -19,13 +19,11 @@ type Report = {
   updated: number;
   unchanged: number;
   different: Difference[];
-  rejected: RowFault[];
+  rejected: CsvFault[];
 };
 type Existing = { id: string } & Record<string, unknown>;
 
-const fileBytesMax = 100 * 1024 * 1024;
 const requestsAtOnce = 4;
-const faultsShown = 20;
 
 export function add(group: Command, contextOf: (command: Command) => Context): void {
   const command = group
@@ -44,11 +42,7 @@ export function add(group: Command, contextOf: (command: Command) => Context): v
 async function importCustomers(context: Context, path: string, options: Options): Promise<void> {
   const { rows, faults } = await readPlan(path);
   if (faults.length > 0)
-    throw new Fault("error", `${path} has ${formatCount(faults.length, "fault")}; nothing was sent`, {
-      name: "file_wrong",
-      faults: faults.map((one) => ({ flag: formatPlace(one), message: one.message })),
-      text: formatFaults(faults),
-    });
+    throw createFileFault(`${path} has ${formatCount(faults.length, "fault")}; nothing was sent`, faults);
   const report: Report = { rows: rows.length, created: 0, updated: 0, unchanged: 0, different: [], rejected: [] };
   if (!options.dryRun) await sendRows(context, path, rows, options, report);
   showReport(context, report, options);
@@ -62,12 +56,10 @@ async function importCustomers(context: Context, path: string, options: Options)
 }
 
 async function readPlan(path: string) {
-  const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new Fault("usage", `${path} cannot be read (${error.code})`);
-  });
-  if (size > fileBytesMax) throw new Fault("usage", `${path} has more than 100 MB: split it`);
+  const bytes = await readCsvFile(path);
+  if (bytes === undefined) throw new Fault("usage", `${path} cannot be read (ENOENT)`);
   try {
-    return planCustomers(decodeText(await readFile(path)));
+    return planCustomers(decodeText(bytes));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new Fault("error", `${path}, line ${error.line}: ${error.message}`, { name: "file_wrong" });
@@ -168,22 +160,11 @@ async function findExisting(
   return answer.items.length === 1 ? answer.items[0] : undefined;
 }
 
-function describeRejected(line: number, body: PlannedRow["body"], loc: (string | number)[], message: string): RowFault {
+function describeRejected(line: number, body: PlannedRow["body"], loc: (string | number)[], message: string): CsvFault {
   const [, first = "", ...rest] = loc.map(String);
   const column = first === "billing_address" ? (rest[0] ?? "country") : [first, ...rest].join(".");
   const value = body.billing_address?.[column] ?? body[first] ?? "";
   return { line, column, value: typeof value === "string" ? value : JSON.stringify(value), message };
-}
-
-const formatPlace = ({ line, column, value }: RowFault): string =>
-  removeControls(
-    `line ${line}${column && `, ${column}`}${value && value !== column ? ` "${value.slice(0, 60)}"` : ""}`,
-  );
-
-function formatFaults(faults: readonly RowFault[]): string {
-  const lines = faults.slice(0, faultsShown).map((one) => `  ${formatPlace(one)}: ${one.message}`);
-  const more = faults.length - lines.length;
-  return [...lines, ...(more > 0 ? [`  and ${more} more; --json lists all`] : [])].join("\n");
 }
 
 function showReport(context: Context, report: Report, { dryRun }: Options): void {

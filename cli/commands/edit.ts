@@ -1,12 +1,12 @@
 /** `floe edit KIND NAME`, and `edit` of each group: one thing as YAML in the editor. The editing itself is loaded when it begins. */
 import type { Command } from "commander";
+import { quote } from "../../shared/shell.ts";
 import type { Context } from "../context.ts";
 import { editableGroups, getEditableGroup } from "../edit/kinds.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
 import type { GroupEntry } from "../manifest.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
-import { quote } from "../suggestions.ts";
 
 type ContextOf = (command: Command) => Context;
 type Options = { yes?: boolean };

@@ -1,5 +1,6 @@
 /** `floe extension upgrade`: the newest state of what was installed, after a look at all of it and one question. */
 import type { Command } from "commander";
+import { quote } from "../../shared/shell.ts";
 import { confirm, wait } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Release } from "../extensions/git.ts";
@@ -9,7 +10,6 @@ import { checkPin, type Source } from "../extensions/source.ts";
 import { Fault, isFault } from "../fault.ts";
 import { addExamples } from "../help.ts";
 import { checkAskedFields, showList } from "../resource/show.ts";
-import { quote } from "../suggestions.ts";
 import { removeControls } from "../ui/theme.ts";
 
 type Options = { all?: boolean; pin?: string; dryRun?: boolean; yes?: boolean };

@@ -1,6 +1,7 @@
 /** `floe extension`: programs of other people, and of your own, as commands of floe. */
 import { join } from "node:path";
 import type { Command } from "commander";
+import { quote } from "../../shared/shell.ts";
 import { confirm, wait } from "../ask.ts";
 import { listBuiltIn } from "../built-in.ts";
 import type { Context } from "../context.ts";
@@ -19,7 +20,6 @@ import { readSource, type Source } from "../extensions/source.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
-import { quote } from "../suggestions.ts";
 import { removeControls } from "../ui/theme.ts";
 import { addUpgrade } from "./extension-upgrade.ts";
 

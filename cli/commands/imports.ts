@@ -1,29 +1,26 @@
 /** `floe import`: a shop moves here from another product, one step after the other. Each step goes on where it ended. */
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
-import { importRowsMax } from "../../shared/api/imports.ts";
+import type { Command } from "commander";
+import { importKinds, importRowsMax, imports as operations } from "../../shared/api/imports.ts";
 import type { Api } from "../../shared/api/index.ts";
 import { formatMoney } from "../../shared/money.ts";
 import type { Answer } from "../../shared/request.ts";
 import * as routes from "../../shared/routes.ts";
 import { confirm } from "../ask.ts";
 import type { Context } from "../context.ts";
+import { faultsShown } from "../csv/faults.ts";
+import { readCsvFile } from "../csv/file.ts";
 import { Fault, isFault } from "../fault.ts";
 import { formatCount } from "../format-count.ts";
-import { describeFault, faultsShown, type KindRow, throwFaults } from "../imports/faults.ts";
-import {
-  type FileFault,
-  fileNames,
-  formatTemplate,
-  type ImportFile,
-  kindsOfFiles,
-  readImportFile,
-} from "../imports/files.ts";
+import { describeFault, type KindRow, throwFaults } from "../imports/faults.ts";
+import { type FileFault, fileNames, formatTemplate, type ImportFile, readImportFile } from "../imports/files.ts";
+import { readPages } from "../read-pages.ts";
 import { request } from "../request.ts";
 import { showList } from "../resource/show.ts";
 import { showProgress } from "../ui/progress.ts";
 import { removeControls } from "../ui/theme.ts";
+import { createCountParser } from "./count-parser.ts";
 
 type ImportRun = Answer<Api["imports"]["get"]>;
 type Comparison = Answer<Api["imports"]["compare"]>;
@@ -32,7 +29,6 @@ type ContextOf = (command: Command) => Context;
 
 /** Each step may be asked for again: what is done is not done twice. */
 const repeatSafe = { isRepeatSafe: true } as const;
-const fileBytesMax = 100 * 1024 * 1024;
 const open = ["reading", "checking", "planned", "applying", "applied", "rolling_back"] as const;
 
 export function addCsv(group: Command, contextOf: ContextOf): void {
@@ -53,14 +49,14 @@ export function addCsv(group: Command, contextOf: ContextOf): void {
 export function addApply(group: Command, contextOf: ContextOf): void {
   const command = group
     .command("apply")
-    .description("Create what the plan shows; subscriptions are held, and charged by nobody here")
+    .description("Create what the plan shows; subscriptions are held, and not charged here")
     .option("--update", "also change held subscriptions that differ in the last reading")
     .option("-y, --yes", "do not ask");
   command.addHelpText("after", "\nExamples:\n  floe import apply\n  floe import apply --update --yes --json");
   command.action(async ({ update = false, yes }: { update?: boolean; yes?: boolean }) => {
     const context = contextOf(command);
     const run = await findOpen(context);
-    await confirm(context, findQuestion(context, "apply"), yes);
+    await confirm(context, operations.apply.confirm, yes);
     const body = { update };
     const applied = await runSteps(context, ["ready"], () =>
       request(context, routes.imports.apply, { params: { id: run.id }, body }, repeatSafe),
@@ -70,12 +66,6 @@ export function addApply(group: Command, contextOf: ContextOf): void {
       "Nothing is charged yet. Look at it: floe import status. Then switch some: floe import switch --first 10\n",
     );
   });
-}
-
-function readLimit(text: string): number {
-  const count = Number(text);
-  if (!(Number.isInteger(count) && count >= 1)) throw new InvalidArgumentError("is a whole number from 1 on.");
-  return count;
 }
 
 type SwitchOptions = {
@@ -90,7 +80,7 @@ export function addSwitch(group: Command, contextOf: ContextOf): void {
   const command = group
     .command("switch")
     .description("Have floe bill held subscriptions from their next renewal on")
-    .option("--first <count>", "so many, those that renew next; without it: all", readLimit)
+    .option("--first <count>", "so many, those that renew next; without it: all", createCountParser())
     .option("--id <ids...>", "these, by their ids at the source")
     .option("--source-has-stopped", "you state that the source bills none of them again")
     .option("--without-card", "also those who have no card: they are asked for one as their renewal fails")
@@ -132,7 +122,7 @@ export function addFinish(group: Command, contextOf: ContextOf): void {
   command.action(async ({ yes }: { yes?: boolean }) => {
     const context = contextOf(command);
     const run = await findOpen(context);
-    await confirm(context, findQuestion(context, "finish"), yes);
+    await confirm(context, operations.finish.confirm, yes);
     await showRun(
       context,
       await request(context, routes.imports.finish, { params: { id: run.id }, body: {} }, repeatSafe),
@@ -143,13 +133,13 @@ export function addFinish(group: Command, contextOf: ContextOf): void {
 export function addRollback(group: Command, contextOf: ContextOf): void {
   const command = group
     .command("rollback")
-    .description("Remove what the import made, where nobody has used it and floe has charged nothing")
+    .description("Remove what the import made, where it is not in use and floe has charged nothing")
     .option("-y, --yes", "do not ask");
   command.addHelpText("after", "\nExamples:\n  floe import rollback\n  floe import rollback --yes --json");
   command.action(async ({ yes }: { yes?: boolean }) => {
     const context = contextOf(command);
     const run = await findOpen(context);
-    await confirm(context, findQuestion(context, "rollback"), yes);
+    await confirm(context, operations.rollback.confirm, yes);
     const body = {};
     const rolled = await runSteps(context, ["applied", "held", "switched"], () =>
       request(context, routes.imports.rollback, { params: { id: run.id }, body }, repeatSafe),
@@ -157,18 +147,6 @@ export function addRollback(group: Command, contextOf: ContextOf): void {
     await showRun(context, rolled);
   });
 }
-
-/** The question of an operation, as it is declared. */
-function findQuestion(context: Context, name: string): string {
-  const question = context.manifest.group("import")?.operations.find((one) => one.name === name)?.confirm;
-  return question ?? questions[name] ?? "Go ahead?";
-}
-const questions: { [name: string]: string } = {
-  apply: "Create what the plan shows? Subscriptions are held: floe charges none of them until you switch it.",
-  switch: "Have floe charge these subscriptions from their next renewal on? The source must not bill them again.",
-  finish: "Finish this import? What was read of the source is deleted. It cannot be rolled back afterwards.",
-  rollback: "Remove what this import made? What floe has charged or what is in use stays.",
-};
 
 async function findOpenOrNone(context: Context): Promise<ImportRun | undefined> {
   const { items } = await request(context, routes.imports.list, { query: { status: [...open], limit: 1 } });
@@ -211,28 +189,23 @@ async function runSteps(
 }
 
 async function writeTemplate(context: Context, folder: string): Promise<void> {
-  for (const kind of kindsOfFiles) {
+  for (const kind of importKinds) {
     const path = join(folder, fileNames[kind]);
     await writeFile(path, formatTemplate(kind), { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
       throw new Fault("usage", `${path} cannot be written (${error.code})`);
     });
   }
   if (context.json)
-    context.print(`${JSON.stringify({ files: kindsOfFiles.map((kind) => join(folder, fileNames[kind])) })}\n`);
+    context.print(`${JSON.stringify({ files: importKinds.map((kind) => join(folder, fileNames[kind])) })}\n`);
   else context.say(`Written: ${Object.values(fileNames).join(", ")}\n`);
 }
 
 async function readFiles(folder: string): Promise<ImportFile[]> {
   const files: ImportFile[] = [];
-  for (const kind of kindsOfFiles) {
+  for (const kind of importKinds) {
     const path = join(folder, fileNames[kind]);
-    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return undefined;
-      throw new Fault("usage", `${path} cannot be read (${error.code})`);
-    });
-    if (!found) continue;
-    if (found.size > fileBytesMax) throw new Fault("usage", `${path} has more than 100 MB: split it`);
-    files.push(readImportFile(kind, await readFile(path)));
+    const bytes = await readCsvFile(path);
+    if (bytes !== undefined) files.push(readImportFile(kind, bytes));
   }
   if (files.length === 0)
     throw new Fault("usage", `${folder} has none of ${Object.values(fileNames).join(", ")}`, {
@@ -293,15 +266,10 @@ async function sendRows(context: Context, { id }: ImportRun, rows: KindRow[], re
   throwFaults(faults);
 }
 
-async function listBlocked(context: Context, { id }: ImportRun): Promise<Record[]> {
-  const blocked: Record[] = [];
-  for (let page = 1; ; page += 1) {
-    const query = { status: ["blocked" as const], limit: 100, page };
-    const { items, pagination } = await request(context, routes.imports.records, { params: { id }, query });
-    blocked.push(...items);
-    if (page >= pagination.max_page) return blocked;
-  }
-}
+const listBlocked = (context: Context, { id }: ImportRun): Promise<Record[]> =>
+  readPages((page) =>
+    request(context, routes.imports.records, { params: { id }, query: { status: ["blocked"], ...page } }),
+  );
 
 async function switchSome(context: Context, options: SwitchOptions): Promise<void> {
   const { first, id: ids, withoutCard = false, sourceHasStopped, yes } = options;
@@ -310,7 +278,7 @@ async function switchSome(context: Context, options: SwitchOptions): Promise<voi
       hint: "Cancel it at the source, at the end of its period. Then say so: --source-has-stopped",
     });
   const run = await findOpen(context);
-  await confirm(context, findQuestion(context, "switch"), yes);
+  await confirm(context, operations.switch.confirm, yes);
   const switched: string[] = [];
   let refused: { source_id: string; reason: string }[] = [];
   const waiting = ids ? [...ids] : null;

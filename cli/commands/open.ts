@@ -1,11 +1,11 @@
 /** `floe open`: a page of the server, or the page of one thing of the store, in the browser. */
 import { Argument, type Command } from "commander";
 import * as routes from "../../shared/routes.ts";
+import { quote } from "../../shared/shell.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { request } from "../request.ts";
 import { pickOne } from "../resource/pick.ts";
-import { quote } from "../suggestions.ts";
 
 const pages: Record<string, string> = {
   account: "/account",

@@ -1,12 +1,12 @@
 /** `floe sandbox buy PRODUCT`: buy something in a sandbox, as a customer would. */
 import { type Command, InvalidArgumentError } from "commander";
 import { formatMoney } from "../../shared/money.ts";
+import { quote } from "../../shared/shell.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { resolveId } from "../resource/names.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 import { type Bought, buyProduct } from "../sandbox/purchase.ts";
 import { requireSandbox } from "../sandbox/require.ts";
-import { quote } from "../suggestions.ts";
 import { formatLocalTime } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
 

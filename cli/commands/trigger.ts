@@ -1,6 +1,7 @@
 /** `floe trigger EVENT`: makes an event happen in a sandbox, by making and changing real objects there. */
 import { Argument, type Command } from "commander";
 import { type EventType, eventTypes } from "../../shared/event-types.ts";
+import { quote } from "../../shared/shell.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { type Delivery, parseDelivery } from "../listen/forward.ts";
@@ -8,7 +9,6 @@ import { readHello, streamEvents } from "../listen/stream.ts";
 import { pause } from "../pause.ts";
 import { isQuiet, showList, showOne } from "../resource/show.ts";
 import { requireSandbox } from "../sandbox/require.ts";
-import { quote } from "../suggestions.ts";
 import { createObjects, type Made } from "../trigger/objects.ts";
 import { listIgnored, type Override, parseOverrides } from "../trigger/overrides.ts";
 import { recipes } from "../trigger/recipes.ts";

@@ -1,8 +1,9 @@
 /** The rows of a customer file: what each asks for, and every fault of the file before anything is sent. */
 import { isDeepStrictEqual } from "node:util";
-import { type CsvRow, parseCsv } from "./csv.ts";
+import type { CsvFault } from "../csv/faults.ts";
+import { type CsvRow, parseCsv } from "../csv/parse.ts";
 
-export type RowFault = { line: number; column: string; value: string; message: string };
+type RowFault = Omit<CsvFault, "file">;
 export type CustomerBody = {
   email?: string;
   external_id?: string;

@@ -2,6 +2,7 @@
 import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { isFault } from "../fault.ts";
+import { readPages } from "../read-pages.ts";
 import { request } from "../request.ts";
 import {
   cancellationReasons,
@@ -28,7 +29,6 @@ export type Shop = {
   /** By the clock of this machine, in ms. */
   deadline: number;
 };
-type List<T> = { items: T[]; pagination: { max_page: number } };
 
 /** Of so many purchases of single products one is contested. The first is early, so that each demo has one. */
 const purchasesPerDispute = 25;
@@ -128,16 +128,6 @@ export async function reportUsage(shop: Shop): Promise<void> {
   if (events.length > 0) await request(context, routes.events.ingest, { body: { events } }, { isRepeatSafe: true });
 }
 
-/** Read every page of a list. */
-async function listAll<T>(read: (page: { page: number; limit: number }) => Promise<List<T>>): Promise<T[]> {
-  const rows: T[] = [];
-  for (let page = 1; ; page += 1) {
-    const { items, pagination } = await read({ page, limit: 100 });
-    rows.push(...items);
-    if (page >= pagination.max_page) return rows;
-  }
-}
-
 /** The rows of known buyers, in the order in which the buyers came: ids and ties of time differ from run to run. */
 function sortByBuyer<T extends { created_at: string; customer: { external_id?: string | null } }>(
   shop: Shop,
@@ -156,7 +146,7 @@ function sortByBuyer<T extends { created_at: string; customer: { external_id?: s
 /** Some subscribers leave at the end of their period, and some change to the API. */
 export async function changeSubscriptions(shop: Shop): Promise<void> {
   const { context, chance } = shop;
-  const rows = await listAll((page) =>
+  const rows = await readPages((page) =>
     request(context, routes.subscriptions.list, { query: { ...page, active: true } }),
   );
   for (const { row, buyer } of sortByBuyer(shop, rows)) {
@@ -178,7 +168,7 @@ export async function changeSubscriptions(shop: Shop): Promise<void> {
 /** Some customers get a part or all of their money back. At least one does each month, where anyone can. */
 export async function refundOrders(shop: Shop, since: Date): Promise<void> {
   const { context, chance } = shop;
-  const rows = await listAll((page) =>
+  const rows = await readPages((page) =>
     request(context, routes.orders.list, { query: { ...page, sorting: ["-created_at"] } }),
   );
   const refundable = sortByBuyer(shop, rows).filter(

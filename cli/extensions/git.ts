@@ -2,8 +2,8 @@
 import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { quote } from "../../shared/shell.ts";
 import { Fault } from "../fault.ts";
-import { quote } from "../suggestions.ts";
 import { runTool, type Tool } from "./run-tool.ts";
 
 /** One state of a source: what a person calls it, and what it is exactly. */

@@ -1,8 +1,8 @@
 /** Where an extension comes from, as a person names it: a folder, a git repository, or a package of npm. */
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { quote } from "../../shared/shell.ts";
 import { Fault } from "../fault.ts";
-import { quote } from "../suggestions.ts";
 import { removeControls } from "../ui/theme.ts";
 import { installedName, type SourceKind } from "./installed.ts";
 

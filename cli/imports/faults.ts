@@ -1,10 +1,8 @@
 /** Faults of the files of an import, by file, line and column. */
-import { Fault } from "../fault.ts";
+import { createFileFault } from "../csv/faults.ts";
 import { formatCount } from "../format-count.ts";
-import { removeControls } from "../ui/theme.ts";
 import { type FileFault, fileNames, getColumn, type ImportFile, type SentRow } from "./files.ts";
 
-export const faultsShown = 20;
 export type KindRow = SentRow & { kind: ImportFile["kind"] };
 
 /** Where in which file a fault of a request is. */
@@ -25,18 +23,7 @@ export function describeFault(
   return { file: sent ? fileNames[sent.kind] : "", line: sent?.line ?? 1, column, value, message: msg };
 }
 
-const formatPlace = ({ file, line, column, value }: FileFault): string =>
-  removeControls(
-    `${file}, line ${line}${column && `, ${column}`}${value && value !== column ? ` "${value.slice(0, 60)}"` : ""}`,
-  );
-
 export function throwFaults(faults: readonly FileFault[]): void {
   if (faults.length === 0) return;
-  const lines = faults.slice(0, faultsShown).map((one) => `  ${formatPlace(one)}: ${one.message}`);
-  const more = faults.length - lines.length;
-  throw new Fault("error", `the files have ${formatCount(faults.length, "fault")}; nothing was created`, {
-    name: "file_wrong",
-    faults: faults.map((one) => ({ flag: formatPlace(one), message: one.message })),
-    text: [...lines, ...(more > 0 ? [`  and ${more} more; --json lists all`] : [])].join("\n"),
-  });
+  throw createFileFault(`the files have ${formatCount(faults.length, "fault")}; nothing was created`, faults);
 }

@@ -1,13 +1,14 @@
 /** The files of a shop that moves here: products, customers and subscriptions as CSV, with every fault by file, line and column. */
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
-import { type ImportKind, type ImportRow, importKinds } from "../../shared/api/imports.ts";
+import type { ImportKind, ImportRow } from "../../shared/api/imports.ts";
 import { currencies } from "../../shared/currencies.ts";
 import { parseMoney } from "../../shared/money.ts";
 import { findWrongAmount } from "../../shared/written-amount.ts";
-import { CsvError, decodeText, parseCsv } from "../customers/csv.ts";
+import type { CsvFault } from "../csv/faults.ts";
+import { CsvError, decodeText, parseCsv } from "../csv/parse.ts";
 
-export type FileFault = { file: string; line: number; column: string; value: string; message: string };
+export type FileFault = Required<CsvFault>;
 export type SentRow = { line: number; row: z.input<typeof ImportRow> };
 export type ImportFile = { kind: ImportKind; rows: SentRow[]; faults: FileFault[]; unknown: string[] };
 
@@ -233,5 +234,3 @@ function mergeProducts(rows: readonly SentRow[], file: string, faults: FileFault
   }
   return [...merged.values()];
 }
-
-export const kindsOfFiles: readonly ImportKind[] = importKinds;

@@ -54,7 +54,6 @@ export const importReasons = [
   "renewal_soon",
   "status",
   "tax_id",
-  "trial",
   "used",
 ] as const;
 export type ImportReason = (typeof importReasons)[number];

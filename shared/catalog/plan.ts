@@ -1,3 +1,4 @@
+import { quote } from "../shell.ts";
 import { readWantedFields } from "./canonical.ts";
 import { type Fields, isSameField } from "./compare.ts";
 import type { Catalog } from "./document.ts";
@@ -199,9 +200,6 @@ export function* planCatalog(catalog: Catalog, current: Current, prune: boolean)
 }
 
 const uses: Record<FileService, string> = { product_media: "a picture", downloadable: "a download" };
-/** As it is typed in a shell. */
-const quoteArgument = (name: string): string =>
-  /^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 
 function listFileIssues(
   kind: Kind,
@@ -228,12 +226,12 @@ function listFileIssues(
           code: "ambiguous_file",
           path,
           message: `${others.length + 1} uploaded files are called "${name}".`,
-          hint: `floe files update ${only.id} --name ${quoteArgument(`2 ${name}`)}`,
+          hint: `floe files update ${only.id} --name ${quote(`2 ${name}`)}`,
         },
       ];
     const what = called.length > 0 ? `"${name}" is uploaded, but not as ${uses[service]}.` : undefined;
     const how = service === "downloadable" ? "" : ` --service ${service}`;
-    const hint = `floe files upload ${quoteArgument(name)}${how}`;
+    const hint = `floe files upload ${quote(name)}${how}`;
     return [{ code: "unknown_file", path, message: what ?? `There is no uploaded file "${name}".`, hint }];
   });
 }

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decodeText, parseCsv } from "../../cli/customers/csv.ts";
+import { decodeText, parseCsv } from "../../cli/csv/parse.ts";
 import { planCustomers } from "../../cli/customers/rows.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { floe, folder } from "./support.ts";

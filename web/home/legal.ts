@@ -1,3 +1,4 @@
+import { quote } from "../../shared/shell.ts";
 import type { AddressField } from "../checkout-form.ts";
 import type { OrganizationChanges, OrganizationSettings } from "./calls.ts";
 
@@ -43,10 +44,6 @@ export function writeLegalChanges(before: LegalValues, after: LegalValues): Orga
   );
   return groups.length === 0 ? undefined : Object.fromEntries(groups);
 }
-
-/** A value as one word of a shell, whatever is in it. */
-const quote = (text: string): string =>
-  /^[\w.:/@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The command that sets the details as they stand in the form. */
 export function writeLegalCommand(before: LegalValues, after: LegalValues): string {

@@ -7,8 +7,10 @@ import type {
   ImportRecord,
   ImportRow,
 } from "../../../shared/api/imports.ts";
+import { findLastDay } from "../../../shared/calendar.ts";
 import type { PricedProduct, PriceRow } from "../../catalog/products/rules.ts";
 import { type CustomerRow, checkTaxId, isSameEmail } from "../../customers/customers/rules.ts";
+import { canonicalize } from "../audit/rules.ts";
 import type { RecordRow } from "./tables.ts";
 
 /** What comes of a record. */
@@ -111,9 +113,6 @@ export function checkSubscription(row: ImportedSubscription, { customer, product
   return accepted;
 }
 
-const findLastDay = (time: Date): number =>
-  new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1, 0)).getUTCDate();
-
 /** Whether the next renewal is on the day of its anchor, or on the last day of a month that is too short for it. */
 const isAnchored = ({ anchor_day }: ImportedSubscription, end: Date): boolean =>
   anchor_day == null || end.getUTCDate() === Math.min(anchor_day, findLastDay(end));
@@ -142,18 +141,8 @@ export function planPeriod(row: ImportedSubscription, now: Date) {
   };
 }
 
-const sortKeys = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
-  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, one]) => [key, sortKeys(one)]));
-};
-
 /** The checksum of what was read: the same whatever the order of its fields. */
-export const hashRow = (row: ImportRow): string =>
-  createHash("sha256")
-    .update(JSON.stringify(sortKeys(row)))
-    .digest("base64url");
+export const hashRow = (row: ImportRow): string => createHash("sha256").update(canonicalize(row)).digest("base64url");
 
 /** A record as it is answered. */
 export function serializeRecord(row: RecordRow): ImportRecord {
