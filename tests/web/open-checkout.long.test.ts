@@ -261,7 +261,10 @@ describe("the page for failures", () => {
     await page.goto(`${fake.url}/sign-in`);
     await page.getByRole("heading", { level: 1 }).waitFor();
     const title = await page.title();
-    await expect.poll(() => fake.requests.some((path) => path.includes("/failure-"))).toBe(true);
+    // That the page asked for it is not enough, and an earlier page may have asked: this one has to have it.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType("resource").some(({ name }) => name.includes("/failure-")),
+    );
     await page.route("**/assets/**", (route) => route.abort());
     // As in a browser without a connection, where the page is not loaded again: its reader would lose it.
     await page.evaluate(() => Object.defineProperty(navigator, "onLine", { get: () => false }));
