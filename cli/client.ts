@@ -88,6 +88,7 @@ export function readFault(answer: HttpAnswer, server: string): Fault {
       ? {}
       : { not_permitted: "Ask an owner of the organization, or use a key that has the scope." }),
     rate_limited: `Try again${answer.headers["retry-after"] ? ` in ${answer.headers["retry-after"]} s` : " later"}.`,
+    unreachable: "Try again later. `floe status` shows whether the server answers.",
   };
   const retry_after = readRetryAfter(answer);
   const parts = {

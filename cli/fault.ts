@@ -1,4 +1,4 @@
-import { type HintContext, insertCommands } from "./suggestions.ts";
+import { type HintContext, insertCommands, insertWholeCommands } from "./suggestions.ts";
 import { type Paint, removeControls } from "./ui/theme.ts";
 
 /** The exit codes, as `floe help exit-codes` prints them. */
@@ -86,8 +86,14 @@ export function getFaultKind(status: number): FaultKind {
   return "error";
 }
 
-/** A fault as text, or as one JSON object for a program. */
-export function renderFault(fault: Fault, json: boolean, paint: Paint, run: HintContext = {}): string {
+/** A fault as text, for a terminal of so many columns if it is one, or as one JSON object for a program. */
+export function renderFault(
+  fault: Fault,
+  json: boolean,
+  paint: Paint,
+  run: HintContext = {},
+  columns?: number | undefined,
+): string {
   const { name, faults, status, text, idempotency_key, place = run } = fault.parts;
   const hint = fault.parts.hint === undefined ? undefined : insertCommands(fault.parts.hint, place);
   if (json) {
@@ -105,10 +111,10 @@ export function renderFault(fault: Fault, json: boolean, paint: Paint, run: Hint
   }
   // Much of it comes from the server, and none of it may steer the terminal.
   const lines = [`${paint.bad("floe:")} ${removeControls(fault.message)}`];
-  const formatLine = (line: string): string => insertCommands(removeControls(line), place, paint.link);
+  const formatLine = (line: string): string => insertWholeCommands(removeControls(line), columns, place, paint.link);
   if (text) lines.push("", ...text.split("\n").map(formatLine), "");
-  else for (const one of faults ?? []) lines.push(`  ${formatLine(`${one.flag}: ${one.message}`)}`);
-  if (fault.parts.hint) lines.push(`  ${formatLine(fault.parts.hint)}`);
+  else for (const one of faults ?? []) lines.push(formatLine(`  ${one.flag}: ${one.message}`));
+  if (fault.parts.hint) lines.push(formatLine(`  ${fault.parts.hint}`));
   if (idempotency_key) lines.push(`  It may be repeated safely with --idempotency-key ${idempotency_key}`);
   return `${lines.join("\n")}\n`;
 }

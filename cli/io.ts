@@ -39,6 +39,9 @@ export const isInteractive = (io: Io): boolean =>
 export const isLineByLine = ({ env }: Pick<Io, "env">): boolean =>
   env.TERM === "dumb" || env.INK_SCREEN_READER === "true";
 
+/** How wide the terminal is; undefined of what is none. */
+export const getColumns = (output: Output): number | undefined => (output.isTTY ? output.columns : undefined);
+
 /** Whether a line of talk can be drawn over. */
 export const canRedraw = (io: Io): boolean => Boolean(io.stderr.isTTY) && !isLineByLine(io);
 

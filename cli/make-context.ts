@@ -2,10 +2,10 @@ import { isAgentMode } from "./agent/mode.ts";
 import { callOperation } from "./client.ts";
 import { type Context, findOrganization } from "./context.ts";
 import { Fault } from "./fault.ts";
-import { type Io, isInteractive, isLineByLine } from "./io.ts";
+import { getColumns, type Io, isInteractive, isLineByLine } from "./io.ts";
 import type { Manifest } from "./manifest.ts";
 import { type Globals, readSettings, type Settings } from "./settings.ts";
-import { insertCommands } from "./suggestions.ts";
+import { insertWholeCommands } from "./suggestions.ts";
 import { createPaint, stripLinks } from "./ui/theme.ts";
 
 /** A fault of this context names its place: one command may have several, as `floe promote` has. */
@@ -88,7 +88,8 @@ export function makeContext(
     say: (text) => {
       if (!globals.quiet) context.tell(text);
     },
-    tell: (text) => write("stderr", insertCommands(text, globals, context.paint.err().link)),
+    tell: (text) =>
+      write("stderr", insertWholeCommands(text, getColumns(io.stderr), globals, context.paint.err().link)),
     debug: (text) => {
       if (globals.debug || io.env.FLOE_DEBUG) context.tell(`${text}\n`);
     },

@@ -6,7 +6,7 @@ import { commands, verbs } from "./commands/all.ts";
 import { type Context, hasSignIn } from "./context.ts";
 import { exitCodes, Fault, type FaultKind, isFault, renderFault } from "./fault.ts";
 import { commonHeading, composeRootHelp, describeBeneath, layout, showTwins } from "./help.ts";
-import type { Io } from "./io.ts";
+import { getColumns, type Io } from "./io.ts";
 import { makeContext } from "./make-context.ts";
 import type { Manifest } from "./manifest.ts";
 import { addOperation } from "./resource/command.ts";
@@ -291,7 +291,7 @@ export async function run(argv: string[], io: Io, manifest: Manifest, version: s
     const fault = toFault(error, root, argv);
     const docs = findDocumentation(fault, context);
     if (docs) fault.parts.docs = docs;
-    const rendered = renderFault(fault, json, createPaint(io.env, color, io.stderr), given);
+    const rendered = renderFault(fault, json, createPaint(io.env, color, io.stderr), given, getColumns(io.stderr));
     if (isAgent) await writeForAgent(io, fault, rendered, argv, given);
     else io.stderr.write(rendered);
     return fault.exitCode;

@@ -76,8 +76,11 @@ export function convertFault(error: CommanderError, root: Command, called: strin
     return new Fault("usage", excess.message, { hint: [excess.flags, see].filter(Boolean).join("  ") });
   }
   const other = error.code === "commander.unknownCommand" ? findNearestCommand(root, called) : undefined;
+  // gh gives -q this meaning, and other programs the other one.
+  const isShort = /^option '-q,/.test(message) ? "-q is short for --jq, and --quiet has no short form." : undefined;
   const suggestion =
     other ??
+    isShort ??
     more
       .join(" ")
       .trim()

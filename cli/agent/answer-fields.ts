@@ -9,7 +9,7 @@ export const fixedFields: ReadonlySet<string> = new Set(
 
 /** Objects with keys that callers chose. */
 export const mapFields: ReadonlySet<string> = new Set(
-  "amounts archived benefit_metadata custom_field_data customer_metadata document headers meta metadata payment_processor_metadata prices processor_metadata seat_metadata".split(
+  "benefit_metadata custom_field_data customer_metadata document headers meta metadata payment_processor_metadata processor_metadata seat_metadata".split(
     " ",
   ),
 );

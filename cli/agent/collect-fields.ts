@@ -16,27 +16,43 @@ const depthMax = 20;
 const isFixed = ({ enum: choices, const: only, format }: Schema): boolean =>
   choices !== undefined || only !== undefined || fixedFormats.has(format);
 
+const getVariants = ({ anyOf, oneOf, allOf }: Schema): Schema[] =>
+  [anyOf, oneOf, allOf].flat().filter((one) => one !== undefined) as Schema[];
+
+const findReferred = (reference: string, root: Schema): Schema =>
+  root.$defs?.[reference.replace("#/$defs/", "")] ?? (reference === "#" ? root : {});
+
+/** What is said nothing of may be a text, too. */
+const isText = (schema: Schema): boolean =>
+  [schema.type].flat().includes("string") || (schema.type === undefined && getVariants(schema).length === 0);
+
+/** Whether the values of a map may be texts. The fields of objects among them are known by their own names. */
+function isTextual(schema: Schema, root: Schema): boolean {
+  if (typeof schema.$ref === "string") return isTextual(findReferred(schema.$ref, root), root);
+  return (
+    isText(schema) ||
+    [...getVariants(schema), ...(schema.items ? [schema.items] : [])].some((one) => isTextual(one, root))
+  );
+}
+
 /**
  * Look at every text of every answer that sellers get. `fixed` are names of fields that have a fixed form wherever they stand;
- * `maps` are names of objects with any keys.
+ * `maps` are names of objects with any keys whose values may be texts.
  */
 export function collectAnswerFields(contract: Contract): AnswerFields {
   const seen: Record<"fixed" | "free" | "maps", Set<string>> = { fixed: new Set(), free: new Set(), maps: new Set() };
   const visit = (schema: Schema, root: Schema, field: string, depth = 0): void => {
     if (depth > depthMax) return;
     if (typeof schema.$ref === "string") {
-      const found = root.$defs?.[schema.$ref.replace("#/$defs/", "")];
-      visit(found ?? (schema.$ref === "#" ? root : {}), root, field, depth + 1);
+      visit(findReferred(schema.$ref, root), root, field, depth + 1);
       return;
     }
-    const variants = [schema.anyOf, schema.oneOf, schema.allOf].flat().filter((one) => one !== undefined);
-    for (const one of variants) visit(one as Schema, root, field, depth + 1);
-    // What is said nothing of may be a text, too.
-    const isText = [schema.type].flat().includes("string") || (schema.type === undefined && variants.length === 0);
-    if (isText) seen[isFixed(schema) ? "fixed" : "free"].add(field);
+    for (const one of getVariants(schema)) visit(one, root, field, depth + 1);
+    if (isText(schema)) seen[isFixed(schema) ? "fixed" : "free"].add(field);
     if (typeof schema.additionalProperties === "object" && !schema.properties) {
-      seen.maps.add(field);
-      visit(schema.additionalProperties as Schema, root, field, depth + 1);
+      const values = schema.additionalProperties as Schema;
+      if (isTextual(values, root)) seen.maps.add(field);
+      visit(values, root, field, depth + 1);
     }
     if (schema.items) visit(schema.items, root, field, depth + 1);
     for (const [name, one] of Object.entries(schema.properties ?? {})) visit(one, root, name, depth + 1);

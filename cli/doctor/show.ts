@@ -2,7 +2,7 @@
 import type { Check } from "../../shared/api/diagnostics.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
-import { insertCommands } from "../suggestions.ts";
+import { wrapCommands } from "../suggestions.ts";
 import { wrap } from "../ui/table.ts";
 import { removeControls } from "../ui/theme.ts";
 
@@ -32,24 +32,11 @@ export function formatCheck(context: Context, { id, status, message, fix }: Chec
   const name = id.replaceAll("_", " ");
   const head = `${paint[tone](mark)} ${paint.dim(isBeside ? name.padEnd(nameWidth) : name)}`;
   const lines = [isBeside ? `${head} ${first}` : `${head}\n${indent}${first}`, ...more.map((line) => indent + line)];
-  const step = fix === null || status === "ok" ? [] : wrapCommands(context, fix, columns - indent.length);
+  const step =
+    fix === null || status === "ok"
+      ? []
+      : wrapCommands(removeControls(fix), columns - indent.length, context.globals, context.paint.out().link);
   return [...lines, ...step.map((line) => indent + line), ""].join("\n");
-}
-
-/** Stands for a blank at which no line is broken. */
-const joint = "\ue000";
-
-/** A text in lines. A command to type is kept whole. */
-function wrapCommands(context: Context, text: string, width: number): string[] {
-  const painted = new Map<string, string>();
-  const glued = removeControls(text).replace(/`[^`]+`/g, (command) => {
-    const whole = insertCommands(command, context.globals).replaceAll(" ", joint);
-    painted.set(whole, insertCommands(command, context.globals, context.paint.out().link));
-    return whole;
-  });
-  return wrap(glued, Math.max(20, width)).map((line) =>
-    [...painted].reduce((done, [whole, shown]) => done.replace(whole, () => shown), line),
-  );
 }
 
 export const formatChecks = (context: Context, checks: readonly Check[]): string =>

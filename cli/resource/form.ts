@@ -4,6 +4,7 @@ import { InvalidArgumentError } from "commander";
 import { promptChoice, promptForm } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { Fault, renderFault } from "../fault.ts";
+import { getColumns } from "../io.ts";
 import type { OperationEntry } from "../manifest.ts";
 import type { Question } from "../ui/questions.ts";
 import { readInCurrency } from "./currency.ts";
@@ -62,6 +63,9 @@ function getQuestion(body: Body, ask: FormField, flag: Flag, before?: Question["
   };
 }
 
+const showFault = (context: Context, fault: Fault): void =>
+  context.say(renderFault(fault, false, context.paint.err(), context.globals, getColumns(context.io.stderr)));
+
 /** The id of a file on this machine, which is uploaded; any other text stays what it is. */
 async function isUploaded(context: Context, { upload }: FormField, text: string): Promise<string | undefined> {
   if (!upload || !existsSync(text.trim())) return text;
@@ -70,7 +74,7 @@ async function isUploaded(context: Context, { upload }: FormField, text: string)
     return (await uploadOne(context, text.trim(), { service: upload })).id;
   } catch (error) {
     if (!(error instanceof Fault) || error.kind !== "usage") throw error;
-    context.say(renderFault(error, false, context.paint.err(), context.globals));
+    showFault(context, error);
     return undefined;
   }
 }
@@ -82,7 +86,7 @@ async function readDraft(context: Context, read: (standard: DefaultValue) => Bod
     return { ...next, given: await resolveNames(context, next.given) };
   } catch (error) {
     if (!(error instanceof Fault) || (error.kind !== "not_found" && error.kind !== "usage")) throw error;
-    context.say(renderFault(error, false, context.paint.err(), context.globals));
+    showFault(context, error);
     return undefined;
   }
 }

@@ -61,7 +61,8 @@ test("a seller sees the own store, and nothing of the server or of another store
   const own = await ask(bob.key);
   expect(find(own, "dead_letters")[0]).toMatchObject({
     status: "failure",
-    message: expect.stringContaining("a.worker"),
+    message: "1 background job of this organization given up after a day of retries: a.worker.",
+    fix: expect.stringContaining("`floe admin retry`"),
   });
   expect(JSON.stringify(own)).not.toContain("secret text");
   expect(find(own, "webhooks")[0]?.message).toContain("https://bob.example.com/hooks");

@@ -1,6 +1,8 @@
 /** What a person is told to do next can be done as it is told. */
 import { describe, expect, test } from "vitest";
-import { completeNamedCommand } from "../../cli/suggestions.ts";
+import { Fault, renderFault } from "../../cli/fault.ts";
+import { completeNamedCommand, insertWholeCommands } from "../../cli/suggestions.ts";
+import { createPaint } from "../../cli/ui/theme.ts";
 import { freePort } from "../support/free-port.ts";
 import { floe, standIn } from "./support.ts";
 
@@ -105,4 +107,34 @@ test.each([
     out: "",
     err,
   });
+});
+
+test("-q and a server that fails name what to do", async () => {
+  expect((await floe(["products", "list", "-q"])).err).toContain("--quiet has no short form.");
+  const broken = await standIn((_, response) => {
+    response.writeHead(503, { "content-type": "text/html" }).end("<html>bad gateway</html>");
+    return undefined;
+  });
+  const { code, err } = await floe(["products", "list"], { env: { FLOE_API_KEY: "k", FLOE_SERVER: broken.url } });
+  expect([code, err]).toEqual([9, expect.stringContaining("floe: the server failed (503)\n  Try again later.")]);
+});
+
+test("on a terminal no line breaks within a command, unless the command alone is wider", () => {
+  const say = (text: string, columns: number | undefined): string =>
+    insertWholeCommands(text, columns, { org: "acme" });
+  const text = "  See it: `floe orders list`. Keep it: `floe sandbox save demo`\nDone\n";
+  expect(say(text, undefined)).toBe(
+    "  See it: floe orders list --org acme. Keep it: floe sandbox save demo --org acme\nDone\n",
+  );
+  expect(say(text, 60)).toBe(
+    "  See it: floe orders list --org acme. Keep it:\n  floe sandbox save demo --org acme\nDone\n",
+  );
+  expect(say(text, 24)).toBe(
+    "  See it:\n  floe orders list --org acme.\n  Keep it:\n  floe sandbox save demo --org acme\nDone\n",
+  );
+  // A line without a command is the terminal's to break: it may be an address.
+  expect(say(`${"x ".repeat(40)}\n`, 20)).toBe(`${"x ".repeat(40)}\n`);
+  const fault = new Fault("error", "no", { hint: "Enable it again when it answers: `floe webhooks enable URL`" });
+  const shown = renderFault(fault, false, createPaint({}, "never", {}), {}, 40);
+  expect(shown).toContain("\n  floe webhooks enable URL\n");
 });

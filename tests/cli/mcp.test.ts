@@ -175,6 +175,11 @@ test("text without a fixed form is marked, unless the server makes it: the lists
     status: "paid",
     metadata: { status: { untrusted: "z" } },
   });
+  // Of a map whose values are objects, the names of their fields say what anybody wrote.
+  const prices = { product: [{ id: "p", price_currency: "usd", legacy_name: "x" }] };
+  expect(maskAnswer({ prices })).toEqual({
+    prices: { product: [{ id: "p", price_currency: "usd", legacy_name: { untrusted: "x" } }] },
+  });
 });
 
 test("an answer is bounded: long texts end early, and long lists and objects say how to get the rest", () => {

@@ -152,14 +152,14 @@ export function checkDeadLetters(
   count: number,
   kinds: readonly string[],
 ): Check {
-  if (count === 0) return buildCheck(id, "ok", "No background job has been given up.");
-  const message = `${formatCount(count, "background job")} given up after a day of retries: ${kinds.join(", ")}.`;
-  return buildCheck(
-    id,
-    "failure",
-    message,
-    "Read the server's log for the cause. A restart of the server retries them.",
-  );
+  const isOfServer = id === "server_dead_letters";
+  const whose = isOfServer ? "the server" : "this organization";
+  if (count === 0) return buildCheck(id, "ok", `No background job of ${whose} has been given up.`);
+  const message = `${formatCount(count, "background job")} of ${whose} given up after a day of retries: ${kinds.join(", ")}.`;
+  const fix = isOfServer
+    ? "Read the server's log for the cause, then retry them: `floe admin retry`"
+    : "Ask who operates the server to read its log and retry them: `floe admin retry`";
+  return buildCheck(id, "failure", message, fix);
 }
 
 /** What only the operator of the server may know. */
