@@ -115,6 +115,21 @@ export const importFaults = {
       api,
     ],
     [
+      "import-charges-old-card",
+      `${billing}/store.ts`,
+      "if (!card || !row.is_imported || card.id",
+      "if (!card || row.amount > 0 || card.id",
+      api,
+    ],
+    [
+      "import-charges-earlier-card",
+      "server/billing/payments/methods-store.ts",
+      "gte(paymentSetups.requested_at, since)",
+      "gte(paymentSetups.requested_at, new Date(0))",
+      api,
+    ],
+    ["import-is-not-told", `${folder}/apply.ts`, "is_imported: true,", "is_imported: false,", api],
+    [
       "import-keeps-people",
       `${folder}/store.ts`,
       ".set({ data: null, changed_data: null, detail: null }).where(matchRun(run));",

@@ -64,6 +64,12 @@ const findReasons = async ({ client }: Seller, { id }: ImportRun) => {
   const { items } = await client.imports.records({ params: { id }, query: { status: ["blocked"], limit: 100 } });
   return Object.fromEntries(items.map(({ source_id, reason }) => [source_id, reason]));
 };
+/** What buys a product. */
+const paying = {
+  confirmation_token_id: "pm_card_visa",
+  customer_name: "Buyer",
+  customer_billing_address: { country: "FR" as const },
+};
 const switchAll = ({ client }: Seller, { id }: ImportRun, more: object = {}) =>
   client.imports.switch({ params: { id }, body: { source_has_stopped: true, without_card: true, ...more } });
 
@@ -272,6 +278,58 @@ describe("what is applied", () => {
 });
 
 describe("a switch", () => {
+  test("MOV-14: charges no card of another purchase, and one that its customer left for charges to come", async () => {
+    const seller = await floe.seller("old-cards");
+    const { client } = seller;
+    const { id: other } = await client.products.create({
+      body: { name: "Old", recurring_interval: "month", prices: [{ amount_type: "fixed", price_amount: 500 }] },
+    });
+    const buy = async (email: string, confirmation_token_id = "pm_card_visa") => {
+      const { client_secret } = await client.checkouts.create({ body: { products: [other], customer_email: email } });
+      await floe
+        .client()
+        .checkoutClient.confirm({ params: { client_secret }, body: { ...paying, confirmation_token_id } });
+      await floe.runJobs();
+    };
+    const enter = async (email: string) => {
+      const [customer] = (await client.customers.list({ query: { email } })).items;
+      const { token } = await client.customerSessions.create({ body: { customer_id: customer?.id ?? "" } });
+      return floe.client(token).portalCards;
+    };
+    const leave = async (email: string) =>
+      (await enter(email)).create({ body: { confirmation_token_id: "pm_card_visa", set_default: true } });
+    const names = ["buyer", "early", "later"];
+    for (const name of names) await buy(`${name}@example.com`);
+    await leave("early@example.com");
+    floe.clock.advance(1000);
+    const run = await beginImport(client);
+    await planImport(client, run, shopRows(floe, names));
+    await applyImport(client, run);
+    const params = { id: run.id };
+    const compared = async () => (await client.imports.compare({ params })).without_card;
+    expect(await compared()).toBe(3);
+    expect((await switchAll(seller, run, { without_card: false })).refused.map(({ reason }) => reason)).toEqual([
+      ...["no_card", "no_card", "no_card"],
+    ]);
+    await leave("later@example.com");
+    expect(await compared()).toBe(2);
+    expect(await switchAll(seller, run, { without_card: false })).toMatchObject({ switched: ["sub_later"] });
+    expect((await switchAll(seller, run)).switched.toSorted()).toEqual(["sub_buyer", "sub_early"]);
+    const time = floe.clock.time;
+    floe.clock.advance(10 * dayMs + 1000);
+    await floe.runJobs();
+    await floe.runJobs();
+    const { items } = await client.orders.list({ query: { limit: 100 } });
+    const renewed = items.filter(({ total_amount }) => total_amount === 900);
+    expect(renewed.map(({ customer, status }) => [customer.email, status]).toSorted()).toEqual([
+      ["buyer@example.com", "pending"],
+      ["early@example.com", "pending"],
+      ["later@example.com", "paid"],
+    ]);
+    expect(await listBreaches(seller)).toEqual([]);
+    floe.clock.time = time;
+  });
+
   test("MOV-11: bills from the next renewal on, once, with what it gives; not without a card, too soon or twice", async () => {
     const seller = await floe.seller("switch");
     const { client } = seller;

@@ -1,5 +1,5 @@
 /** Saved payment methods: the cards of customers, and the orders that were paid with them. */
-import { and, desc, eq, exists, isNotNull, isNull, not, or, sql } from "drizzle-orm";
+import { and, desc, eq, exists, gte, isNotNull, isNull, not, or, sql } from "drizzle-orm";
 import { union } from "drizzle-orm/pg-core";
 import type { Database, Tx } from "../../platform/context.ts";
 import { listRows, type Paging } from "../../platform/db/page.ts";
@@ -82,6 +82,24 @@ export async function findMethodOfOrder(db: Database, order: RowKey): Promise<Pa
       ),
     );
   return row;
+}
+
+/** Whether its owner has left a card since then for charges to come, and not for an order or another subscription. */
+export async function isLeftFreely(
+  db: Database,
+  { organization_id, id, customer_id }: PaymentMethodRow,
+  since: Date,
+): Promise<boolean> {
+  const left = and(
+    eq(paymentSetups.organization_id, organization_id),
+    eq(paymentSetups.customer_id, customer_id),
+    eq(paymentSetups.payment_method_id, id),
+    eq(paymentSetups.status, "succeeded"),
+    isNull(paymentSetups.order_id),
+    isNull(paymentSetups.subscription_id),
+    gte(paymentSetups.requested_at, since),
+  );
+  return (await db.select({ one: sql`1` }).from(paymentSetups).where(left).limit(1)).length > 0;
 }
 
 /** The orders that were paid, or started, by a card (DSC-15, CHK-53). */

@@ -16,6 +16,7 @@ import { meters } from "../../usage/meters/tables.ts";
 import type { OrderRow } from "../orders/rules.ts";
 import { orders } from "../orders/tables.ts";
 import { findChargeable } from "../payments/methods.ts";
+import { isLeftFreely } from "../payments/methods-store.ts";
 import type { PaymentMethodRow } from "../payments/rules.ts";
 import { billable, type EntryRow, type LetterRow, type SubscriptionAggregate, type SubscriptionRow } from "./rules.ts";
 import { subscriptionEntries, subscriptionLetters, subscriptionPrices, subscriptions } from "./tables.ts";
@@ -378,14 +379,18 @@ const gatherUpdates = defineLoader((tx: Tx, changes: { key: RowKey; patch: Parti
 );
 
 /** The card that a subscription is charged to: its own, else its customer's default one (ORD-15). */
-export const findCard = (
+export async function findCard(
   db: Database,
   { processor }: Pick<Deps, "processor">,
   { row, customer }: Pick<SubscriptionAggregate, "row" | "customer">,
-): Promise<PaymentMethodRow | undefined> =>
-  findChargeable(
+): Promise<PaymentMethodRow | undefined> {
+  const card = await findChargeable(
     db,
     row,
     processor.account,
     [row.payment_method_id, customer.default_payment_method_id].filter((id) => id !== null),
   );
+  // Its customer agreed to the charges of another product, and to none here: a card of an earlier purchase is not for it (MOV-14).
+  if (!card || !row.is_imported || card.id === row.payment_method_id) return card;
+  return (await isLeftFreely(db, card, row.created_at)) ? card : undefined;
+}

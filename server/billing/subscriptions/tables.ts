@@ -79,6 +79,8 @@ export const subscriptions = pgTable(
     card_due_at: instant(),
     /** The card that renewals are charged to; its customer's default one where there is none. Not a foreign key, as orders point here. */
     payment_method_id: uuid(),
+    /** Whether it came from another product: a card that its customer left for an order of something else is not charged for it (MOV-14). */
+    is_imported: boolean().notNull().default(false),
     customer_id: uuid().notNull(),
     product_id: uuid().notNull(),
     discount_id: uuid(),

@@ -141,6 +141,7 @@ async function applySubscriptions(tx: Tx, ctx: Ctx, good: readonly Checked[]): P
       organization_id,
       created_at: now,
       billing_held_at: now,
+      is_imported: true,
       amount: data.amount,
       currency: data.currency,
       recurring_interval: product.recurring_interval,
