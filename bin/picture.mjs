@@ -29,12 +29,12 @@ async function seen(argv) {
   return text;
 }
 
-/** The codes by which a terminal changes colours. */
+/** The codes by which a terminal changes colors. */
 const changes = new RegExp(`${String.fromCharCode(27)}\\[(\\d+)m`);
 const classes = { 1: "strong", 2: "dim", 31: "bad", 32: "good", 33: "warn", 36: "link" };
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** A line with its colours as spans. */
+/** A line with its colors as spans. */
 function spans(line) {
   let state;
   return line

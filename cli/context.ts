@@ -67,7 +67,7 @@ export type Context = {
   /** What a person needs to go on, to stderr, also with `--quiet`. */
   tell(text: string): void;
   debug(text: string): void;
-  /** Colours for stdout, and for stderr. */
+  /** Colors for stdout, and for stderr. */
   paint: { out(): Paint; err(): Paint };
 };
 

@@ -39,7 +39,7 @@ export const createGlobalOptions = (): Option[] => [
   new Option("-q, --jq <program>", "what jq makes of the JSON: --jq '.[].name'"),
   new Option("--template <text>", "a line for each: --template '{{.name}} {{.created_at | ago}}'"),
   new Option("--agent <when>", "answers for a coding agent (FLOE_AGENT)").choices(["yes", "no", "auto"]),
-  new Option("--color <when>", "colour").choices(["auto", "always", "never"]),
+  new Option("--color <when>", "whether output has colors").choices(["auto", "always", "never"]),
   new Option("--timeout <seconds>", "how long a request may take (30)").argParser(formatSeconds),
   new Option("--no-pager", "long output straight to the terminal (FLOE_PAGER, PAGER)"),
   new Option("--quiet", "nothing but data: ids in place of tables, no talk on stderr"),

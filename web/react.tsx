@@ -6,7 +6,7 @@ export type CheckoutEvent = Event;
 export type SuccessEvent = CustomEvent<{ event: "success"; successURL: string; redirect: boolean }>;
 
 export type CheckoutOptions = {
-  /** The colours of the checkout; light unless said. */
+  /** The colors of the checkout; light unless said. */
   theme?: "light" | "dark" | undefined;
   /** The checkout is there to be seen. */
   onLoaded?: ((event: CheckoutEvent) => void) | undefined;

@@ -44,7 +44,7 @@ const isDark = (element: HTMLElement): boolean => {
   return scheme === "dark" || (scheme === "normal" && matchMedia("(prefers-color-scheme: dark)").matches);
 };
 
-/** Stripe's fields in the page's colours, which may be the seller's own. */
+/** Stripe's fields in the page's colors, which may be the seller's own. */
 export function readAppearance(element: HTMLElement): Appearance {
   const style = getComputedStyle(element);
   const read = (name: string): string => style.getPropertyValue(name).trim();
@@ -65,7 +65,7 @@ export function readAppearance(element: HTMLElement): Appearance {
   };
 }
 
-/** Call back whenever the page's colours change; answers how to stop that. */
+/** Call back whenever the page's colors change; answers how to stop that. */
 export function watchAppearance(changed: () => void): () => void {
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   const watcher = new MutationObserver(changed);

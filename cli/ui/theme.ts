@@ -1,4 +1,4 @@
-/** Colours and the decision whether to use them. Plain escape codes: no package is loaded for a table. */
+/** Colors and the decision whether to use them. Plain escape codes: no package is loaded for a table. */
 type Env = Record<string, string | undefined>;
 
 const codes = { strong: [1, 22], dim: [2, 22], good: [32, 39], bad: [31, 39], warn: [33, 39], link: [36, 39] } as const;
@@ -10,12 +10,12 @@ export type Paint = Record<Tone, (text: string) => string> & {
   linkTo(text: string, address: string): string;
 };
 
-/** The colours of the same names for Ink. */
+/** The colors of the same names for Ink. */
 export const inkColors = { good: "green", bad: "red", warn: "yellow", link: "cyan" } as const;
 
 const set = (value: string | undefined): boolean => value !== undefined && value !== "" && value !== "0";
 
-/** Whether to use colour: flag, then NO_COLOR, then FORCE_COLOR, then the terminal. */
+/** Whether to use color: flag, then NO_COLOR, then FORCE_COLOR, then the terminal. */
 function shouldUseColor(env: Env, flag: string | undefined, stream: { isTTY?: boolean }): boolean {
   if (flag === "always") return true;
   if (flag === "never") return false;

@@ -252,9 +252,9 @@ const BrandingInput = z.object({
   accent_color: z
     .string()
     .toLowerCase()
-    .regex(/^#[0-9a-f]{6}$/, "Must be a colour, as #0b5c6b.")
+    .regex(/^#[0-9a-f]{6}$/, "Must be a color, as #0b5c6b.")
     .nullish()
-    .describe("Colour of titles and buttons, as #0b5c6b."),
+    .describe("Color of titles and buttons, as #0b5c6b."),
 });
 const legalPage = secureUrl.max(500).nullish();
 const LegalSettingsInput = z.object({

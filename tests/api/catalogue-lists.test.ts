@@ -61,14 +61,14 @@ test.each(resources)(
     const path = pathOf(resource);
     const own = callsOf(floe, await floe.seller("lists"));
     const add = async (name: string) =>
-      (await own.send("POST", path, { ...bodyOf(resource, name), colour: "red", id: "mine" })).json.id;
+      (await own.send("POST", path, { ...bodyOf(resource, name), color: "red", id: "mine" })).json.id;
     const [percent, underscore, slash, plain] = [
       await add("Half 50% off"),
       await add("Snake_case"),
       await add("Back\\slash ÄRGER"),
       await add("Half 500 snakeXcase"),
     ];
-    const find = (query: string) => own.ids(`${path}?sorting=created_at&query=${encodeURIComponent(query)}&colour=red`);
+    const find = (query: string) => own.ids(`${path}?sorting=created_at&query=${encodeURIComponent(query)}&color=red`);
     const found: [string, (string | undefined)[]][] = [
       ["hAlF", [percent, plain]],
       ["50%", [percent]],

@@ -95,7 +95,7 @@ describe("paging (API-13, API-14)", () => {
     expect((await list("query=nothing-like-this")).pagination).toEqual({ total_count: 0, max_page: 0 });
   });
 
-  test.each(["page=0", "limit=0", "limit=x", "sorting=colour"])("?%s is a 422 at its place", async (query) => {
+  test.each(["page=0", "limit=0", "limit=x", "sorting=color"])("?%s is a 422 at its place", async (query) => {
     const answer = await floe.request("GET", `/v1/products/?${query}`, { token: seller.key });
     expect(answer.status).toBe(422);
     expect(answer.json).toMatchObject({

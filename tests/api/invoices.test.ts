@@ -353,7 +353,7 @@ describe("what an invoice says of the seller", () => {
     expect(invoice_settings).toEqual({ legal_name: null, address: null, tax_id: "DE123456788", footer: "Small print" });
   });
 
-  test("takes no address of a picture elsewhere, and no word for a colour", async () => {
+  test("takes no address of a picture elsewhere, and no word for a color", async () => {
     for (const branding of [{ logo_url: "https://elsewhere.example/logo.png" }, { accent_color: "red" }])
       expect((await update({ branding })).status).toBe(422);
   });

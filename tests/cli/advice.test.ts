@@ -44,7 +44,7 @@ describe("a wrong use names the help of the command that was reached", () => {
   const cases: [argv: string[], help: string][] = [
     [["api", "/v1/products/", "--pages"], "floe api --help"],
     [["promote", "default", "second", "--format", "text"], "floe promote --help"],
-    [["products", "get", "Pro", "--colour"], "floe products get --help"],
+    [["products", "get", "Pro", "--colr"], "floe products get --help"],
     [["products", "mak"], "floe products --help"],
     [["prodcts"], "floe --help"],
   ];

@@ -98,7 +98,7 @@ describe("floe metrics", () => {
     expect(code).toBe(0);
     expect(out).toContain("€1,202.00");
     expect(out).toContain("12.5 %");
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are control characters
     const bare = out.replace(/\u001b\[[\d;]*m/g, "").split("\n");
     expect(Math.max(...bare.map((line) => [...line].length))).toBeLessThanOrEqual(60);
   });

@@ -61,7 +61,7 @@ test("a change is asked with what it comes to, and charged exactly so; the rest 
   expect(told.charges[0]).toMatchObject({ at: "2027-08-01T00:00:00.000Z", due_amount: 30_000 });
   const drawn = async (...argv: string[]) => {
     const { out } = await run(["subscriptions", ...argv], { env, tty: true, columns: 80 });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are control characters
     return out.replace(/\u001b\[[\d;]*m/g, "").split("\n");
   };
   const ahead = await drawn("forecast", id);

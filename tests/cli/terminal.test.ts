@@ -477,7 +477,7 @@ describe("a question before what cannot be undone", () => {
   });
 });
 
-describe("colour", () => {
+describe("color", () => {
   const paints = async (argv: string[], set: Record<string, string | undefined>) =>
     (await type(["products", "get", id, ...argv], [], { env: { NO_COLOR: undefined, ...set } })).out.includes(
       "\u001b[",

@@ -222,7 +222,7 @@ describe("other bodies and queries", () => {
       product_id: [id],
       sorting: ["-created_at"],
     });
-    expect(pathsOf(query.safeParse({ sorting: "colour" }))).toEqual(["sorting"]);
+    expect(pathsOf(query.safeParse({ sorting: "color" }))).toEqual(["sorting"]);
     expect(pathsOf(query.safeParse({ page: "0" }))).toEqual(["page"]);
     expect(pathsOf(query.safeParse({ created_after: "yesterday" }))).toEqual(["created_after"]);
   });

@@ -35,7 +35,7 @@ const ask = (method: string, path: string, body?: string, more: Record<string, s
 test.each<[string, string, string, string?, Record<string, string>?]>([
   ["a path that Stripe lacks", "GET", "/v1/payment_intent/pi_1"],
   ["a method that a path lacks", "DELETE", "/v1/payment_intents/pi_1"],
-  ["an unknown parameter", "POST", "/v1/payment_intents", "amount=1900&currency=usd&colour=red"],
+  ["an unknown parameter", "POST", "/v1/payment_intents", "amount=1900&currency=usd&color=red"],
   [
     "one below the first level",
     "POST",
@@ -46,7 +46,7 @@ test.each<[string, string, string, string?, Record<string, string>?]>([
   ["part of a unit", "POST", "/v1/payment_intents", "amount=19.5&currency=usd"],
   ["a word that is none of those listed", "POST", "/v1/refunds", "payment_intent=pi_1&reason=regret"],
   ["a required parameter left out", "POST", "/v1/payment_intents", "amount=1900"],
-  ["an unknown one in the query", "GET", "/v1/payment_intents?colour=red"],
+  ["an unknown one in the query", "GET", "/v1/payment_intents?color=red"],
   ["a wrong type in the query", "GET", "/v1/payment_intents?limit=all"],
   ["a body with what takes none", "GET", "/v1/customers/search"],
   ["another version", "GET", "/v1/refunds/re_1", undefined, { "stripe-version": "2020-08-27" }],

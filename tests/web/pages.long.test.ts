@@ -176,7 +176,7 @@ describe("every page", () => {
       await page.goto(fake.url + one.path());
       await page.getByRole("heading", { name: one.heading }).first().waitFor();
       await one.act?.();
-      // Colours do not depend on the width, nor the layout on the colours: two looks see all that four would.
+      // Colors do not depend on the width, nor the layout on the colors: two looks see all that four would.
       for (const [width, colorScheme] of [
         [320, "dark"],
         [1280, "light"],

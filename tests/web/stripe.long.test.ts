@@ -294,7 +294,7 @@ describe("3-D Secure", () => {
   });
 });
 
-test("Stripe's fields are asked for what is due, in the page's colours, and follow both", async () => {
+test("Stripe's fields are asked for what is due, in the page's colors, and follow both", async () => {
   await page.emulateMedia({ colorScheme: "light" });
   await open();
   await card().getByLabel("Card number").waitFor();

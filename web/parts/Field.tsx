@@ -50,7 +50,7 @@ function Frame({
 
 type FieldProps = Common & Omit<InputHTMLAttributes<HTMLInputElement>, "id"> & { aside?: ReactNode };
 
-/** A labelled input whose fault or hint stands below it. */
+/** A labeled input whose fault or hint stands below it. */
 export function Field({ label, error, hint, optional, faultId, aside, required, ...input }: FieldProps) {
   return (
     <Frame label={label} error={error} hint={hint} optional={optional} faultId={faultId}>
@@ -66,7 +66,7 @@ export function Field({ label, error, hint, optional, faultId, aside, required, 
 
 type TextProps = Common & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "id">;
 
-/** A labelled text of several lines; see Field. */
+/** A labeled text of several lines; see Field. */
 export function TextField({ label, error, hint, optional, faultId, required, ...text }: TextProps) {
   return (
     <Frame label={label} error={error} hint={hint} optional={optional} faultId={faultId}>
@@ -111,7 +111,7 @@ export function TickField({ label, error, hint, optional, required, ...input }: 
 
 type SelectProps = Common & Omit<SelectHTMLAttributes<HTMLSelectElement>, "id">;
 
-/** A labelled choice; see Field. */
+/** A labeled choice; see Field. */
 export function SelectField({ label, error, hint, optional, faultId, children, required, ...select }: SelectProps) {
   return (
     <Frame label={label} error={error} hint={hint} optional={optional} faultId={faultId}>

@@ -7,7 +7,7 @@ import { focusHeading } from "../router.tsx";
 import type { QueryState } from "../use-query.ts";
 import type { Failure } from "./calls.ts";
 
-/** One part of the page under its heading; grey bars where its content will be. */
+/** One part of the page under its heading; gray bars where its content will be. */
 export function Part<T>({
   id,
   title,

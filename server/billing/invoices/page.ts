@@ -70,7 +70,7 @@ const breakWord = (word: string): string[] => {
   return parts.map((part) => part.join(""));
 };
 
-/** Whether letters of a colour can be read on white: WCAG's contrast of 3 to 1, which is enough for large ones. */
+/** Whether letters of a color can be read on white: WCAG's contrast of 3 to 1, which is enough for large ones. */
 export const isReadable = (color: string): boolean => 1.05 / (computeLuminance(color) + 0.05) >= 3;
 
 export type Setting = {

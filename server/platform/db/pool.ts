@@ -34,7 +34,7 @@ const keepAliveSeconds = 10;
 const heavyWaitMs = 60_000;
 /** If all connections are taken for this long and none is given back, the process does not recover by itself. */
 const stuckMs = 60_000;
-/** How long the database may take to end a statement that is cancelled. After that, the connection is destroyed. */
+/** How long the database may take to end a statement that is canceled. After that, the connection is destroyed. */
 const cancelMsMax = 2_000;
 /** How long a transaction may wait for a lock, and how long the database keeps one open that sends no statement. */
 const lockMsMax = 60_000;

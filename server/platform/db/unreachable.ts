@@ -35,7 +35,7 @@ export class PoolBusyError extends Error {
   override readonly name = "PoolBusyError";
 }
 
-/** The database took too long for a statement, which was cancelled. */
+/** The database took too long for a statement, which was canceled. */
 export class StatementTimeoutError extends Error {
   override readonly name = "StatementTimeoutError";
 }

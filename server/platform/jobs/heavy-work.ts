@@ -59,7 +59,7 @@ export async function mapInParts<I, T>(items: Iterable<I>, map: (item: I) => T):
   return results;
 }
 
-/** Await a statement; it is cancelled when its heavy work is aborted, or at its time limit. */
+/** Await a statement; it is canceled when its heavy work is aborted, or at its time limit. */
 export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
   const { signal } = work.ended;
   const timer = setTimeout(() => work.ended.abort(rejectTooLong(work)), work.statementTimeoutMs);
@@ -78,7 +78,7 @@ export async function awaitStatement<T>(work: HeavyWork, statement: PromiseLike<
 /** PostgreSQL's own name for a statement that was canceled. */
 const canceledState = "57014";
 
-/** Await a statement of other work; it is cancelled at its time limit, and at the deadline of its job. */
+/** Await a statement of other work; it is canceled at its time limit, and at the deadline of its job. */
 export async function awaitWithin<T>(timeoutMs: number, statement: PromiseLike<T>, cancel: () => void): Promise<T> {
   const signal = getDeadline()?.signal;
   let isLate = false;

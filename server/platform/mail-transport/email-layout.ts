@@ -49,7 +49,7 @@ const soft = "#47616b";
 const accent = "#0b5c6b";
 const line = "#d3dfe2";
 
-/** Mail programs keep little of a style sheet; without it the colours of the elements stand, which are those of the day. */
+/** Mail programs keep little of a style sheet; without it the colors of the elements stand, which are those of the day. */
 const night = `@media (prefers-color-scheme: dark) {
   .ground, .ground > table > tbody > tr > td { background-color: #08151a !important; }
   .surface { background-color: #10222a !important; }

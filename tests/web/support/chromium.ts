@@ -92,7 +92,7 @@ export async function seriousFaults(page: Page): Promise<string[]> {
     if (frame.url() === "about:srcdoc") continue;
     if (!(await frame.evaluate(() => "axe" in window))) await frame.evaluate(axe);
     const violations = await frame.evaluate(async () => {
-      // Colours are judged where they end, not on their way.
+      // Colors are judged where they end, not on their way.
       for (const animation of document.getAnimations()) if (animation instanceof CSSTransition) animation.finish();
       const { axe: run } = window as unknown as {
         axe: { run(on: Document, options: object): Promise<{ violations: Violation[] }> };
