@@ -71,6 +71,8 @@ export type Operation = {
   heavy?: "cancel" | "finish";
   /** True where it also works in an organization that is held, which refuses all other changes (MOV-05). */
   whileHeld?: true;
+  /** True where it charges or refunds, or the fields of the body with which it does: refused while money is held (RST-10). */
+  movesMoney?: true | readonly string[];
   /** The question the command line asks before it goes ahead. */
   confirm?: string;
 };

@@ -72,8 +72,17 @@ export const statusOf = {
   InternalServerError: 500,
   SDKValidationError: 502,
   ServiceUnavailable: 503,
+  PaymentsHeld: 503,
 } as const;
 export type ErrorName = keyof typeof statusOf;
+
+/** Money is held: the books of the seller break a rule, so nothing is charged or refunded until that is settled (RST-10). */
+export const rejectHeldMoney = (): ApiError =>
+  new ApiError(
+    "PaymentsHeld",
+    "The payments of this seller are stopped, because its books are being checked. Nothing was charged or refunded. Try again later.",
+    { "Retry-After": "60" },
+  );
 
 /** The account side's code of an error: its message in capitals. */
 export const getCode = (message: string): string =>

@@ -7,6 +7,7 @@ import { parseTime } from "../duration.ts";
 import { Fault } from "../fault.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
 import { addBackup } from "./admin-backup.ts";
+import { addMoney } from "./admin-money.ts";
 import { addPlace, type Place, readPlace, runServerWork } from "./admin-place.ts";
 import { addQueues } from "./admin-queues.ts";
 import { addStatus } from "./admin-status.ts";
@@ -21,6 +22,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .helpCommand(false);
   addStatus(group, contextOf);
   addQueues(group, contextOf);
+  addMoney(group, contextOf);
   addBackup(group, contextOf);
 
   const check = addPlace(

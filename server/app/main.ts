@@ -67,8 +67,10 @@ export {
   readEndpoints,
   readFailures,
   readMails,
+  readMoneyHolds,
   readQueues,
   readServerStatus,
+  releaseMoneyOf,
   retryFailures,
   settleLeftOver,
 } from "./operator-status.ts";

@@ -1,10 +1,13 @@
 /** What the operator sees of a server, and says about it: `floe admin status`, `queues`, `retry`, `mails` and others. */
 import { resolve } from "node:path";
+import { pino } from "pino";
 import { z } from "zod";
 import { listWaitingEndpoints } from "../messaging/webhooks/backlog.ts";
 import { clearLeftOver } from "../operations/restore/detection.ts";
 import { listFailures, listMailBounces, listOperatorMails, listQueues } from "../operations/status/queues.ts";
 import { readStatus } from "../operations/status/service.ts";
+import { releaseMoney } from "../operations/verify/jobs.ts";
+import { listHolds } from "../operations/verify/store.ts";
 import { systemClock } from "../platform/clock.ts";
 import { readSettings, type Settings } from "../platform/config.ts";
 import type { Database } from "../platform/context.ts";
@@ -35,6 +38,7 @@ const Failures = z.object({
 const Mails = z.object({ status: z.enum(["waiting", "refused", "failing"]), to: z.string().optional(), limit });
 const Limited = z.object({ limit });
 const Address = z.object({ address: z.string().min(3).max(320) });
+const Released = z.object({ organization_id: z.string().min(1).max(100) });
 type FailureInput = z.input<typeof Failures>;
 type MailInput = z.input<typeof Mails>;
 
@@ -63,6 +67,9 @@ const work = {
   mails: (db: Database, input: unknown) => listOperatorMails(db, Mails.parse(input)),
   bounces: (db: Database, input: unknown) => listMailBounces(db, Limited.parse(input).limit),
   "forget-bounce": (db: Database, input: unknown) => deleteBounce(db, Address.parse(input).address),
+  "money-holds": (db: Database, input: unknown) => listHolds(db, Limited.parse(input).limit),
+  "release-money": (db: Database, input: unknown) =>
+    releaseMoney({ db, clock: systemClock, log: pino({ enabled: false }) }, Released.parse(input).organization_id),
   endpoints: (db: Database, input: unknown) => listWaitingEndpoints(db, Limited.parse(input).limit),
 };
 type Work = typeof work;
@@ -107,6 +114,11 @@ export const readMails = (given: Given, filter: MailInput) => runStatusWork(give
 export const readBounces = (given: Given, limit: number) => runStatusWork(given, "bounces", { limit });
 export const deleteBounceOf = (given: Given, address: string) => runStatusWork(given, "forget-bounce", { address });
 export const readEndpoints = (given: Given, limit: number) => runStatusWork(given, "endpoints", { limit });
+/** Read the sellers whose money is held, with what breaks a rule. */
+export const readMoneyHolds = (given: Given, limit: number) => runStatusWork(given, "money-holds", { limit });
+/** Let the money of a seller move again; what holds it now is accepted. Answers whether it was held. */
+export const releaseMoneyOf = (given: Given, organization_id: string) =>
+  runStatusWork(given, "release-money", { organization_id });
 
 /** What reconcile left was settled by hand. */
 export async function settleLeftOver(given: Given): Promise<void> {

@@ -38,6 +38,7 @@ import { metricSumWorker } from "../operations/metrics/jobs.ts";
 import { erasureWorker } from "../operations/privacy/jobs.ts";
 import { replayLog } from "../operations/privacy/log.ts";
 import { snapshotReleaseWorker } from "../operations/sandbox/jobs.ts";
+import { bookCheckWorker } from "../operations/verify/jobs.ts";
 import type { Deps } from "../platform/context.ts";
 import { counterCompactionWorker } from "../platform/db/counters.ts";
 import { requeueDeadLetters } from "../platform/db/due.ts";
@@ -117,6 +118,7 @@ export const cleanupWorkers: readonly Worker[] = [
   counterCompactionWorker,
   metricSumWorker,
   auditSealWorker,
+  bookCheckWorker,
   eventNameCounterWorker,
   partWorker,
   customerSessionCleanup,

@@ -16,6 +16,8 @@ export type SellerTerms = {
   sandbox: boolean;
   /** Whether the seller is held: an archive is restored into it, and all other changes are refused (MOV-05). */
   is_held?: boolean;
+  /** Whether the seller's money is held, because its books break a rule: nothing is charged or refunded (RST-10). */
+  is_money_held?: boolean;
 };
 
 export const systemClock: Clock = { now: () => new Date() };

@@ -72,6 +72,7 @@ export const cardLinks = {
       "PaymentAlreadyInProgress",
       "PaymentNotReady",
       "ResourceUnavailable",
+      "PaymentsHeld",
     ],
   },
 } as const satisfies Resource;

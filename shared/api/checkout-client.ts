@@ -146,6 +146,7 @@ export const checkoutClient = {
       "CheckoutCustomerDeleted",
       "CheckoutCustomerExternalIdMismatch",
       "ExpiredCheckoutError",
+      "PaymentsHeld",
     ],
     external: true,
   },

@@ -153,7 +153,9 @@ export const portalOrders = {
       "SubscriptionLocked",
       "OrderNotEligibleForRetry",
       "ManualRetryLimitExceeded",
+      "PaymentsHeld",
     ],
     external: true,
+    movesMoney: true,
   },
 } as const satisfies Resource;

@@ -95,8 +95,10 @@ export const portalSubscriptions = {
       "SubscriptionLocked",
       "QuoteChanged",
       "MaximumAmountExceeded",
+      "PaymentsHeld",
     ],
     external: true,
+    movesMoney: ["product_id", "seats"],
   },
   cancel: {
     method: "DELETE",

@@ -98,8 +98,9 @@ export const refunds = {
     body: RefundCreate,
     response: Refund,
     status: 201,
-    errors: refusals,
+    errors: [...refusals, "PaymentsHeld"],
     external: true,
+    movesMoney: true,
     confirm: "Refund this order?",
   },
   preview: {

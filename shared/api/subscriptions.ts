@@ -360,8 +360,10 @@ export const subscriptions = {
       "QuoteChanged",
       "MaximumAmountExceeded",
       "DiscountRedemptionLimitReached",
+      "PaymentsHeld",
     ],
     external: true,
+    movesMoney: ["product_id", "seats"],
     audit: getChangeAction,
   },
   delete: {

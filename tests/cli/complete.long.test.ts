@@ -37,6 +37,8 @@ const elsewhere: Record<string, string> = {
     verify: operator,
     "admin status": operator,
     "admin settle-restore": operator,
+    "admin money-holds": operator,
+    "admin release-money": operator,
   },
   ...{ "admin backup": operator, "admin restore": operator, "admin restore-check": operator },
   ...{ "admin reconcile": operator, "admin replace-secret": operator },

@@ -111,6 +111,8 @@ test.each([
   ["FloeEventLoopStuck", 'floe_event_loop_delay_seconds{quantile="0.99"} 0.7'],
   ["FloeJobsLate", 'floe_job_oldest_due_seconds{worker="mails.send"} 301'],
   ["FloeStreamsLate", "floe_tail_lag_seconds 61"],
+  ["FloeMoneyHeld", "floe_money_held 1"],
+  ["FloeBooksUnchecked", 'floe_book_checks_total{outcome="failed"} 6'],
   ["FloeDeadLetters", "floe_dead_letters 1"],
   [
     "FloeProcessorFails",
@@ -137,6 +139,7 @@ test("every alert is fired by a test of this file", () => {
     ],
     ...["FloeDeliveriesFail", "FloeDeliveriesLate", "FloeOutboxLate", "FloeWorkersStopped"],
     ...["FloeDown", "FloeDatabaseFlapping", "FloeSlow", "FloeEventLoopStuck", "FloeJobsLate", "FloeStreamsLate"],
+    ...["FloeMoneyHeld", "FloeBooksUnchecked"],
     ...["FloeDeadLetters", "FloeProcessorFails", "FloePaymentsFail", "FloeMailsFail", "FloeCallInTransaction"],
   ];
   expect(

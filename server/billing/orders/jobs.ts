@@ -15,6 +15,7 @@ export const freeSettlementWorker: Worker = {
     id: orders.id,
     organization_id: orders.organization_id,
     at: orders.settle_due_at,
+    movesMoney: true,
     where: sql`${orders.settle_due_at} is not null`,
   },
   concurrency: 4,

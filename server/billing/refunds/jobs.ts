@@ -12,4 +12,5 @@ export const refundWorker = createSyncWorker(
   refundAgainMs,
   claimDueRefund,
   executeRefund,
+  { movesMoney: true },
 );

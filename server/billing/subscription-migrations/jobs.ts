@@ -122,6 +122,7 @@ export const migrationItemWorker: RowWorker = {
     id: items.id,
     organization_id: items.organization_id,
     at: items.due_at,
+    movesMoney: true,
     where: sql`${items.due_at} is not null`,
   },
   run: async (deps, [key]) => {

@@ -3,6 +3,7 @@ import type { Service } from "../../../shared/contract.ts";
 import { ApiError, notFound } from "../../../shared/errors.ts";
 import { addUp } from "../../../shared/money.ts";
 import {
+  assertMoneyMoves,
   isInGoodStanding,
   type OrganizationRow,
   serializeCheckoutOrganization,
@@ -159,6 +160,7 @@ const toPublicCard = ({ brand, last4, exp_month, exp_year }: PaymentMethodRow["c
 async function payByLink(opened: Opened, confirmation_token_id: string): Promise<CardLink> {
   const { ctx, key, seller } = opened;
   if (!isInGoodStanding(seller)) throw new ApiError("NotPermitted", "This organization cannot take payments now.");
+  assertMoneyMoves(seller);
   const { payment, description } = await transact(ctx, async (tx) => {
     const found = await store.lockWithOrders(tx, key.organization_id, key.id);
     const [first] = found ? await store.findUnpaid(tx, key) : [];

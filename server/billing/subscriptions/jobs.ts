@@ -22,6 +22,7 @@ export const subscriptionWorker: Worker = {
     organization_id: subscriptions.organization_id,
     at: subscriptions.due_at,
     isIndexedByTime: true,
+    movesMoney: true,
     where: sql`${subscriptions.due_at} is not null`,
   },
   batchSize: 20,

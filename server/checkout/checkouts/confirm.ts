@@ -19,6 +19,7 @@ import { checkRedeemable, redeemDiscount } from "../../catalog/discounts/redempt
 import type { PriceRow } from "../../catalog/products/rules.ts";
 import type { CustomerRow } from "../../customers/customers/rules.ts";
 import { openSessionAtEnd } from "../../customers/sessions/service.ts";
+import { assertMoneyMoves } from "../../identity/organizations/rules.ts";
 import type { Config } from "../../platform/config.ts";
 import type { Ctx, Tx } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
@@ -152,6 +153,7 @@ async function writeConfirmation(
 ): Promise<Written> {
   const opened = await lockOfBuyer(tx, asked, client_secret);
   const { aggregate: before, seller, ctx } = opened;
+  assertMoneyMoves(seller);
   const now = ctx.clock.now();
   const named = await findNamedDiscount(tx, before.row, sent, false);
   const { aggregate: filled, patch } = planChange(before, sent, "confirmation", {

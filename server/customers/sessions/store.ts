@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, isNull } from "drizzle-orm";
+import { and, eq, gt, inArray, isNull, sql } from "drizzle-orm";
 import { organization } from "../../identity/organizations/tables.ts";
 import type { Database, Tx } from "../../platform/context.ts";
 import { addRowsAtEnd, joinByKey, matchKey, type RowKey } from "../../platform/db/rows.ts";
@@ -39,6 +39,7 @@ export async function findHolder(db: Database, hashes: string[], now: Date) {
       organization_id: customerSessions.organization_id,
       clock_offset_ms: organization.clock_offset_ms,
       sandbox: organization.sandbox,
+      is_money_held: sql<boolean>`${organization.money_held_at} is not null`,
     })
     .from(customerSessions)
     .innerJoin(customers, joinByKey(customerSessions.customer_id, customers))

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { CheckoutOrganization, Organization, OrganizationUpdate } from "../../../shared/api/organizations.ts";
-import { ApiError, type Fault, fault } from "../../../shared/errors.ts";
+import { ApiError, type Fault, fault, rejectHeldMoney } from "../../../shared/errors.ts";
 import { isLoopbackHost } from "../../../shared/loopback.ts";
 import type { organization } from "./tables.ts";
 
@@ -147,6 +147,11 @@ export type DisputePolicy = Organization["dispute_settings"]["access"];
 /** Whether a buyer keeps what they bought while their bank wants the money back: until that is lost, unless said otherwise. */
 export const getDisputePolicy = ({ dispute_settings }: Pick<OrganizationRow, "dispute_settings">): DisputePolicy =>
   dispute_settings.access ?? "until_lost";
+
+/** Refuse what would move money while the books of the organization break a rule (RST-10). */
+export function assertMoneyMoves({ money_held_at }: Pick<OrganizationRow, "money_held_at">): void {
+  if (money_held_at !== null) throw rejectHeldMoney();
+}
 
 /** Whether an organization may do business: it is neither blocked (ORG-06) nor held (MOV-05). */
 export const isInGoodStanding = (row: Pick<OrganizationRow, "blocked_at" | "held_at">): boolean =>

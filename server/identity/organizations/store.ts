@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNotNull, isNull, lte, or, sql } from "drizzle-orm";
 import type { organizations as operations } from "../../../shared/api/organizations.ts";
 import { withSellerClock } from "../../platform/clock.ts";
 import type { Database, Deps, Tx } from "../../platform/context.ts";
@@ -116,6 +116,17 @@ export async function moveClock(
 /** Let the clock go that one holds until `held`. */
 export const releaseClock = (db: Database, id: string, held: Date): Promise<boolean> =>
   moveClock(db, id, held, { clock_held_until: null });
+
+/** Hold the money of an organization, or let it go; answers whether that is new. */
+export async function setMoneyHold(tx: Tx, id: string, held: { at: Date; reason: string } | null): Promise<boolean> {
+  const isOther = held ? isNull(organization.money_held_at) : isNotNull(organization.money_held_at);
+  const changed = await tx
+    .update(organization)
+    .set({ money_held_at: held?.at ?? null, money_held_reason: held?.reason ?? null })
+    .where(and(eq(organization.id, id), isOther))
+    .returning({ id: organization.id });
+  return changed.length > 0;
+}
 
 /** Change columns of an organization. */
 export async function updateOrganization(

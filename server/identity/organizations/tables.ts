@@ -67,6 +67,9 @@ export const organization = pgTable(
     blocked_at: instant(),
     /** Since when it is held, because an archive is restored into it: no job of it runs, and it sells nothing (MOV-05). */
     held_at: instant(),
+    /** Since when its money is held, because its books break a rule, and which: nothing is charged or refunded (RST-10). */
+    money_held_at: instant(),
+    money_held_reason: text(),
     /** Its id at hosted Polar, where that has what is sold in its name. */
     polar_id: text().unique(),
     /** How far the organization's clock is ahead of the server's, so that what falls due by the calendar can be tried. */
@@ -84,6 +87,7 @@ export const organization = pgTable(
     index("organization_with_storefront")
       .on(table.createdAt, table.id)
       .where(sql`${table.blocked_at} is null and ${table.feature_settings} @> '{"storefront_enabled": true}'`),
+    index("organization_with_held_money").on(table.id).where(sql`${table.money_held_at} is not null`),
     index("organization_with_own_clock").on(table.id).where(sql`${table.clock_offset_ms} <> 0`),
   ],
 );

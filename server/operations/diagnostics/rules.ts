@@ -146,6 +146,17 @@ export function checkKeys(keys: readonly KeyFacts[], now: Date): Check {
   );
 }
 
+/** Whether money moves, or is held because the books break a rule (RST-10). */
+export const checkMoney = (held_at: Date | null): Check =>
+  held_at === null
+    ? buildCheck("money", "ok", "The books keep every rule that was checked.")
+    : buildCheck(
+        "money",
+        "failure",
+        `Nothing has been charged or refunded since ${held_at.toISOString()}: the books break a rule.`,
+        "Ask the operator of the server, who sees why: `floe admin money-holds`",
+      );
+
 /** Whether background jobs of the organization, or of the whole server, have been given up. */
 export function checkDeadLetters(
   id: "dead_letters" | "server_dead_letters",

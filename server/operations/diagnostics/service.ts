@@ -16,6 +16,7 @@ import {
   checkDeadLetters,
   checkEndpoints,
   checkKeys,
+  checkMoney,
   checkSales,
   checkServer,
   lateMailMs,
@@ -65,6 +66,7 @@ export const diagnosticService: Service<typeof diagnostics, Ctx> = {
       },
       checks: [
         ...checkSales({ sandbox: organization.sandbox, config }, goLive),
+        ...(organization.sandbox ? [] : [checkMoney(organization.money_held_at)]),
         ...(await inspectOrganization(ctx, organization_id)),
         ...(operator ? await inspectServer(ctx, goLive) : [hiddenServer]),
       ],

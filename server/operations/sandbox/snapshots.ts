@@ -13,6 +13,7 @@ export type SnapshotRow = typeof snapshots.$inferSelect;
 export const leftOut: Record<string, string> = {
   archive_restores: "how the organization came here stays so",
   audit_log: "who did what is never undone",
+  book_checks: "how far the books were checked is never undone",
   refused_calls: "who was refused what is never undone",
   request_log: "what was requested is never undone",
   snapshots: "what is saved is not part of what is saved",
@@ -20,8 +21,7 @@ export const leftOut: Record<string, string> = {
   snapshot_files: "says which bytes stay",
   customer_sessions:
     "who is signed in is so now: what was taken back is not given again, and a restore ends all of them",
-  customer_account_requests:
-    "who is on their way with an account comes back to the session that they left, which has ended",
+  customer_account_requests: "who is on their way with an account comes back to a session that has ended",
   portal_codes: "what opens a session is left out as they are, and a restore ends all of them",
   ci_rules: "which jobs get keys is of accounts, as keys are",
   ci_exchanges: "which tokens of jobs were used is never undone",
@@ -32,7 +32,7 @@ const ended = ["customer_account_requests", "customer_sessions", "event_stream_t
 /** Columns of the organization that stay: what accounts know it by, whether it may be used, and its clock, which is set. */
 const keptSettings = new Set([
   ...["id", "slug", "metadata", "createdAt", "sso_enforced", "blocked_at", "held_at"],
-  ...["sandbox", "clock_offset_ms", "clock_target", "clock_held_until"],
+  ...["sandbox", "clock_offset_ms", "clock_target", "clock_held_until", "money_held_at", "money_held_reason"],
 ]);
 
 const getNames = (numbers: SQL) => sql`(select coalesce(json_agg(a.attname order by n.place), '[]')

@@ -32,6 +32,8 @@ export type DueQuery = {
   order?: AnyPgColumn | SQL;
   /** A server processes at most one row at a time for each value of this column. */
   partitionBy?: AnyPgColumn;
+  /** Whether it charges or refunds: the rows of a seller whose money is held wait (RST-10). */
+  movesMoney?: true;
   /** Whether a seller's rows are due by the server's clock instead of the seller's. */
   serverClock?: true;
 };
@@ -221,6 +223,7 @@ function buildSearch(now: Date, due: DueQuery, search: DueSearch): SQL {
   const isIdle = search.isProbe ? sql`true` : sql`sellers.organization_id <> all(${splitTexts(search.busy)})`;
   const held = sql`${organization.clock_held_until} > ${now.toISOString()}::timestamptz`;
   const isServed = sql`${organization.held_at} is null`;
+  const isFunded = due.movesMoney ? sql`${organization.money_held_at} is null` : sql`true`;
   return organization_id
     ? sql`
       with recursive ${search.only === undefined ? selectSellers(due, organization_id, clock, search.after) : sql`sellers (organization_id) as (select ${search.only}::text)`}
@@ -231,7 +234,7 @@ function buildSearch(now: Date, due: DueQuery, search: DueSearch): SQL {
         due.serverClock ? clock : sql`${clock} + ${offset} * interval '1 millisecond'`,
         search.share,
       )}) as due
-      where ${isIdle} and ${isServed} and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
+      where ${isIdle} and ${isServed} and ${isFunded} and ${search.only === undefined ? sql`(${held}) is not true` : sql`true`}
       limit ${search.limit}`
     : sql`select due.*, '' as organization_id, 0 as offset_ms, false as sandbox from (${selectRows(sql`true`, clock, search.limit)}) as due`;
 }

@@ -75,6 +75,7 @@ function createKeyActor(identity: Extract<Identity, { kind: "key" }>, asked: Ask
     clock_offset_ms: identity.clock_offset_ms,
     sandbox: identity.sandbox,
     is_held: identity.is_held ?? false,
+    is_money_held: identity.is_money_held ?? false,
     ...(isElsewhere ? { organization_ids: [nowhere] } : {}),
     scopes: identity.scopes,
     user_id: null,
@@ -123,13 +124,14 @@ export function createActors(identity: Identity, asked: Asked, op: ActorRequest)
   const createActorFor = (
     organization_id: string | null,
     scopes: ReadonlySet<Scope>,
-    { clock_offset_ms, sandbox, is_held = false }: SellerTerms = anonymous,
+    { clock_offset_ms, sandbox, is_held = false, is_money_held = false }: SellerTerms = anonymous,
   ): Actor => ({
     kind: identity.kind === "user" ? "user" : "key",
     organization_id,
     clock_offset_ms,
     sandbox,
     is_held,
+    is_money_held,
     scopes,
     user_id: identity.user_id,
     key_id: identity.kind === "user" ? null : identity.key_id,

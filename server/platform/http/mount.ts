@@ -3,7 +3,7 @@ import { finished, Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Contract, Operation } from "../../../shared/contract.ts";
-import { ApiError, type Fault } from "../../../shared/errors.ts";
+import { ApiError, type Fault, rejectHeldMoney } from "../../../shared/errors.ts";
 import { withSellerClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { type Actor, anonymous, type Ctx, type Database, type Deps, type Identity } from "../context.ts";
@@ -237,6 +237,7 @@ async function respondAs(
 ) {
   const { op } = named;
   if (actor.is_held && op.method !== "GET" && !op.whileHeld) throw rejectHeld();
+  if (actor.is_money_held && hasMovingMoney(op, input.body)) throw rejectHeldMoney();
   if (actor.organization_id !== null) noteServed(actor.organization_id, actor.clock_offset_ms);
   const ctx = { ...createRequestContext(deps, request, actor), ...(sent && { sent }) };
   // How long ago something was is to be said by the clock that dated it.
@@ -312,6 +313,9 @@ async function respondAs(
 
 /** What was answered to all that a person may do is no answer to the same request as a role, and the other way round. */
 const formatRole = ({ as_role }: Actor): string => (as_role === undefined ? "" : `\n${as_role}`);
+
+const hasMovingMoney = ({ movesMoney = [] }: Operation, body: unknown): boolean =>
+  movesMoney === true || movesMoney.some((field) => typeof body === "object" && body !== null && field in body);
 
 const rejectHeld = () =>
   new ApiError(

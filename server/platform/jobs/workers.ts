@@ -83,10 +83,11 @@ export const createSyncWorker = <R>(
   again_ms: number,
   take: (db: Database, key: RowKey, now: Date, again: Date) => Promise<R | undefined>,
   follow: (deps: Deps, row: R) => Promise<void>,
+  more: Pick<DueQuery, "movesMoney"> = {},
 ): Worker => ({
   name,
   pollIntervalMs: 1000,
-  due: { table, id: table.id, organization_id: table.organization_id, at, where: sql`${at} is not null` },
+  due: { table, id: table.id, organization_id: table.organization_id, at, where: sql`${at} is not null`, ...more },
   concurrency: 10,
   maxPerTenant: 4,
   async run(deps, [key]) {

@@ -39,6 +39,15 @@ export const callsInTransactions = registry.createCounter(
 export const mailsSent = registry.createCounter("floe_mails_total", "Attempts to send a mail, by outcome.");
 export const bounces = registry.createCounter("floe_mail_bounces_total", "Addresses that took no mail, by kind.");
 export const payments = registry.createCounter("floe_payments_total", "Payments, by result.");
+/** Checks of a seller's books, by what they found. */
+export const bookChecks = registry.createCounter(
+  "floe_book_checks_total",
+  "Checks of what changed in a seller's books, by outcome.",
+);
+export const moneyHolds = registry.createCounter(
+  "floe_money_holds_total",
+  "Sellers whose money was held because their books broke a rule.",
+);
 const outages = registry.createCounter("floe_database_outages_total", "Outages of the database that began.");
 
 /** When the oldest row of a worker that its last search found fell due, in milliseconds before the search. */
@@ -65,6 +74,7 @@ const gauges = [
   "floe_outbox_oldest_seconds",
   "floe_tail_lag_seconds",
   "floe_restores",
+  "floe_money_held",
   "process_resident_memory_bytes",
   "process_cpu_seconds_total",
   "process_start_time_seconds",
@@ -129,6 +139,9 @@ export function openGauges(deps: Deps, version: string, findOutbox: FindOutbox):
   addOne("floe_tail_lag_seconds", "How long the oldest open transaction holds back the streams of events.", () =>
     readInTime(measureTailLag(deps.db)),
   );
+  addOne("floe_money_held", "Sellers whose money is held because their books break a rule.", () =>
+    readInTime(countHeldMoney(deps.db)),
+  );
   add("floe_restores", "Restores of the database: all that were found, and those with charges to settle.", async () => {
     const found = await readInTime(countRestores(deps.db));
     return found
@@ -160,6 +173,14 @@ async function countDeadLetters({ db }: Deps): Promise<number | undefined> {
   const counted = db.select({ count: sql<number>`count(*)::int` }).from(failedWork).where(isDeadLetter);
   const rows = await readInTime(counted.then((found) => found));
   return rows?.[0]?.count;
+}
+
+/** The table is of a later context, so its name stands in the text. */
+async function countHeldMoney(db: Database): Promise<number> {
+  const [row] = await db
+    .select({ count: sql<number>`held.count` })
+    .from(sql`(select count(*)::int as count from organization where money_held_at is not null) as held`);
+  return row?.count ?? 0;
 }
 
 async function countRestores(db: Database): Promise<{ found: number; open: number } | undefined> {

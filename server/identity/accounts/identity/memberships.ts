@@ -15,7 +15,7 @@ const storedRoles = sql`(select json_object_agg(${organizationRole.role}, ${orga
 /** A person's organizations, for a query that joins `member` and `organization` and groups by the person. */
 export const memberships = sql<Stored[]>`coalesce(
   json_agg(json_build_object(
-    'organization_id', ${member.organizationId}, 'clock_offset_ms', ${organization.clock_offset_ms}, 'sandbox', ${organization.sandbox}, 'is_held', ${organization.held_at} is not null, 'role', ${member.role}, 'own', ${storedRoles}) order by ${member.createdAt})
+    'organization_id', ${member.organizationId}, 'clock_offset_ms', ${organization.clock_offset_ms}, 'sandbox', ${organization.sandbox}, 'is_held', ${organization.held_at} is not null, 'is_money_held', ${organization.money_held_at} is not null, 'role', ${member.role}, 'own', ${storedRoles}) order by ${member.createdAt})
   filter (where ${member.id} is not null and ${organization.blocked_at} is null), '[]')`;
 
 /** Memberships with what their roles give. */

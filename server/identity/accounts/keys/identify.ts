@@ -59,6 +59,7 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
       clock_offset_ms: organization.clock_offset_ms,
       sandbox: organization.sandbox,
       is_held: sql<boolean>`${organization.held_at} is not null`,
+      is_money_held: sql<boolean>`${organization.money_held_at} is not null`,
     })
     .from(apikey)
     .innerJoin(organization, eq(organization.id, apikey.organizationId))
@@ -102,9 +103,11 @@ export function createKeyIdentifier(deps: Deps): KeyIdentifier {
   async function identifyKey(token: string, isRecheck: boolean): Promise<Identity> {
     const row = await findOfOrganization(token);
     if (!row) return { kind: "invalid" };
-    const { key_id, organization_id, clock_offset_ms, sandbox, is_held, scopes } = row;
+    const { key_id, organization_id, clock_offset_ms, sandbox, is_held, is_money_held, scopes } = row;
     const limited = isRecheck ? undefined : await use(row, row.known);
-    return limited ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, is_held, scopes };
+    return (
+      limited ?? { kind: "key", key_id, organization_id, clock_offset_ms, sandbox, is_held, is_money_held, scopes }
+    );
   }
   async function identifyPersonalKey(token: string, isRecheck: boolean): Promise<Identity> {
     const known = hashWithEach(secrets, token);
