@@ -1,4 +1,5 @@
 const run = "tests/scenarios/proxies.long.test.ts";
+const single = "tests/deploy/single-file.long.test.ts";
 const systems = "tests/rules/systems.test.ts";
 
 /** Faults of the examples in deploy/. Where nginx, Caddy or systemd is not installed, their tests are skipped and see nothing. */
@@ -22,6 +23,42 @@ export const deployFaults = {
     ],
     ["rights-kept", "deploy/floe.service", "CapabilityBoundingSet=\n", "", run],
     ["unknown-line", "deploy/floe.service", "ProtectClock=yes", "ProtectClocks=yes", run],
+  ],
+  "one executable": [
+    [
+      "named-before-whole",
+      "bin/single-file.js",
+      'const making = mkdtempSync(join(folder, "unpacking-"));',
+      "const making = join(folder, name);\n  mkdirSync(making, { recursive: true });",
+      single,
+    ],
+    [
+      "rest-of-a-full-disk",
+      "bin/single-file.js",
+      "  } finally {\n    rmSync(making, { recursive: true, force: true });\n  }",
+      "  }",
+      single,
+    ],
+    ["written-by-others", "bin/single-file.js", " && (mode & 0o022) === 0", "", single],
+    [
+      "one-folder",
+      "bin/single-file.js",
+      'return [join(resolve(caches), "floe"), ',
+      'return [join(resolve(caches), "floe")]; [',
+      single,
+    ],
+    ["first-alone", "bin/single-file.js", "if (!existsSync(join(folder, name))) throw error;", "throw error;", single],
+    [
+      "any-script",
+      "bin/single-file.js",
+      "if (!isOurs(folder) || !isOurs(join(folder, name))) return undefined;",
+      "",
+      single,
+    ],
+    ["open-place", "bin/single-file.js", "chmodSync(making, 0o700);", "chmodSync(making, 0o755);", single],
+    ["named-is-a-wish", "bin/single-file.js", "if (FLOE_NODE_DIR) return [resolve(FLOE_NODE_DIR)];", "", single],
+    ["version-unpacks", "bin/single-file.js", 'words[0] === "--version"', 'words[0] === "--versions"', single],
+    ["no-texts", "bin/build-sea.mjs", ' || path.startsWith("dist/")', "", single],
   ],
   systems: [
     ["current-folder", "bin/run.mjs", ".filter((one) => paths.isAbsolute(one))", "", systems],

@@ -1,5 +1,5 @@
 /** The single executable of `npm run build:sea`, in an empty folder, without Node, npm or packages in reach. */
-import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
@@ -88,6 +88,60 @@ test("it runs nothing from a folder into which others write, and says so", async
   }
 });
 
+/** Run with a folder for temporary files that is a disk of its own, mounted for this program alone. */
+const runOnDisk = (options: string, script: string, more: Record<string, string> = {}): Promise<Told> => {
+  const disk = join(folder, "disk");
+  mkdirSync(disk, { recursive: true });
+  const words = [
+    "--user",
+    "--map-root-user",
+    "--mount",
+    "sh",
+    "-c",
+    `mount -t tmpfs -o ${options} none "$1"; ${script}`,
+  ];
+  return promisify(execFile)("unshare", [...words, "sh", disk, floe], {
+    cwd: elsewhere,
+    env: { ...env, PATH: `${process.env.PATH}`, ...more },
+    timeout: 2 * patienceMs,
+  }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: Told) => error,
+  );
+};
+const hasDisks = spawnSync("unshare", ["--user", "--map-root-user", "--mount", "true"]).status === 0;
+
+test.runIf(hasDisks)("on a full disk it says so and leaves nothing; once there is room it unpacks", async () => {
+  const disk = join(folder, "disk");
+  // 95 MB do not fit. The second part runs on the same disk, with more room.
+  const script = `"$2" --help; echo "code $?"; ls "$1"; mount -o remount,size=300m none "$1"; "$2" --help`;
+  const { code, stdout, stderr } = await runOnDisk("size=20m,mode=0700", script, { FLOE_NODE_DIR: disk });
+  expect(stderr).toMatch(/^floe cannot unpack itself into .*disk: ENOSPC: .* FLOE_NODE_DIR names another folder\.\n$/);
+  expect(stdout).toMatch(/^code 1\nUsage: floe/);
+  expect(code).toBe(0);
+});
+
+test.runIf(hasDisks)(
+  "where its folder cannot be written it unpacks among temporary files, for this user alone",
+  async () => {
+    const disk = join(folder, "disk");
+    const temporary = join(folder, "temporary");
+    mkdirSync(temporary);
+    const readOnly = "size=1m,ro,mode=0700";
+    const told = await runOnDisk(readOnly, `"$2" --help`, { XDG_CACHE_HOME: disk, TMPDIR: temporary });
+    expect([told.code, told.stderr]).toEqual([0, ""]);
+    expect(told.stdout).toMatch(/^Usage: floe/);
+    const [made = "", ...others] = readdirSync(temporary);
+    expect([made, others]).toEqual([expect.stringMatching(/^floe-\d+$/), []]);
+    expect(statSync(join(temporary, made)).mode & 0o777).toBe(0o700);
+    expect(listUnpacked(join(temporary, made))).toHaveLength(1);
+
+    const refused = await runOnDisk(readOnly, `"$2" --help`, { FLOE_NODE_DIR: disk });
+    expect([refused.code, refused.stdout]).toEqual([1, ""]);
+    expect(refused.stderr).toMatch(/^floe cannot unpack itself into .*disk: EROFS: /);
+  },
+);
+
 test("--help prints the texts inside", async () => {
   expect((await run(["--help"])).stdout).toMatch(/^Usage: floe/);
   expect((await run(["notices"])).stdout).toContain(`\nNode.js ${process.versions.node} (MIT and others)\n`);
@@ -163,6 +217,28 @@ describe("its server", () => {
       const answer = await fetch(url + path);
       expect([path, answer.status, (await answer.text()).includes(text)]).toEqual([path, 200, true]);
     }
+  });
+
+  test("refuses its data folder to a second start, which ends, and goes on", async () => {
+    const second = await run(["serve", "--port", String(await freePort()), "--data-dir", data]);
+    expect(second.code).not.toBe(0);
+    expect(second.stderr + second.stdout).toContain("is held by another floe");
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  });
+
+  test.each(["SIGINT", "SIGHUP"] as const)("stops with grace at %s, too", async (signal) => {
+    const other = join(folder, `data-${signal}`);
+    const port = String(await freePort());
+    const child = spawn(floe, ["serve", "--port", port, "--data-dir", other], { cwd: elsewhere, env });
+    running.add(child);
+    const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    const isReady = async () =>
+      (await fetch(`http://localhost:${port}/readyz`).catch(() => undefined))?.ok || undefined;
+    await eventually(isReady, "the other server is ready", 3 * patienceMs);
+    expect(existsSync(join(other, "holder"))).toBe(true);
+    child.kill(signal);
+    expect([await ended, existsSync(join(other, "holder"))]).toEqual([0, false]);
+    running.delete(child);
   });
 
   test("sells, prints the invoice in its process with limits, and stops with grace", async () => {
