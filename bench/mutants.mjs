@@ -92,8 +92,10 @@ function sumMemory(group) {
 
 /** What the named tests say in a copy: whether one failed, all passed, or nothing can be told. */
 async function run(copy, tests) {
-  const report = join(copy, "report.json");
-  rmSync(report, { force: true });
+  const [report, built] = [join(copy, "report.json"), join(copy, "dist")];
+  for (const path of [report, built]) rmSync(path, { recursive: true, force: true });
+  // What is packed, installed or put into an image is what was built. Elsewhere it would stand in for the source with the fault.
+  if (tests.some((test) => test.startsWith("tests/deploy/"))) cpSync("dist", built, { recursive: true });
   const vitest = ["node_modules/vitest/vitest.mjs", "run", "--maxWorkers=1", "--bail=1", "--reporter=json"];
   const child = spawn(process.execPath, [...vitest, `--outputFile=${report}`, ...tests], {
     cwd: copy,
