@@ -5,6 +5,9 @@ const editing = ["tests/cli/edit.test.ts"];
 const manual = ["tests/cli/man.test.ts"];
 const roff = "cli/man/roff.ts";
 
+const orgs = "cli/commands/orgs.ts";
+const making = ["tests/cli/orgs.test.ts"];
+
 const mask = "cli/agent/mask.ts";
 const masking = ["tests/cli/mcp.test.ts", "tests/cli/agent.test.ts"];
 const teaching = ["tests/cli/skills.test.ts"];
@@ -19,6 +22,13 @@ const asking = ["tests/cli/as-role.test.ts"];
 
 /** Faults of what is made from the list of commands: the manual and the reference in the browser; and of `--as`. */
 export const commandFaults = {
+  "taken slugs": [
+    ["slug-of-stranger-refused", orgs, '(error.parts.name === "ORGANIZATION_ALREADY_EXISTS" ||', "(", ...making],
+    ["slug-of-sandbox-refused", orgs, 'loc.includes("slug") && msg.includes("already exists")', "false", ...making],
+    ["slug-asked-for-replaced", orgs, "slug !== undefined || !isTaken(error)", "!isTaken(error)", ...making],
+    ["organization-made-twice", orgs, "some((one) => one.slug === wanted)", "some(() => false)", ...making],
+    ["slug-too-long", orgs, "slug.slice(0, 57)", "slug", ...making],
+  ],
   manual: [
     ["man-obeys-text", roff, 'escaped.startsWith(".") ? `\\\\&${escaped}` : escaped', "escaped", ...manual],
     ["man-obeys-escapes", roff, '  "\\\\": "\\\\e",\n', "", ...manual],

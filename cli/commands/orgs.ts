@@ -1,4 +1,5 @@
 /** `floe orgs`: the organizations of the person who is signed in. */
+import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import { promptChoice, promptForm } from "../ask.ts";
 import {
@@ -8,7 +9,7 @@ import {
   type Organization,
   pickOrganization,
 } from "../context.ts";
-import { Fault } from "../fault.ts";
+import { Fault, isFault } from "../fault.ts";
 import { addExamples } from "../help.ts";
 import { addReading } from "../reading.ts";
 import { checkAskedFields, showList, showOne } from "../resource/show.ts";
@@ -32,7 +33,7 @@ export function add(root: Command, contextOf: (command: Command) => Context): vo
     .description("Create an organization and choose it")
     .argument("[name]", "its name");
   create.option("--name <name>", "the same, as a flag");
-  create.option("--slug <slug>", "its name in addresses; made from the name if not given");
+  create.option("--slug <slug>", "its name in addresses; made from the name, and unlike any other, if not given");
   create.option("--sandbox", "to try things out: test cards alone, its mail kept, its time to be moved");
   create.addHelpText(
     "after",
@@ -91,6 +92,16 @@ const getSlug = (name: string): string =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "");
 
+/** Whether the server refused a slug because another organization has it: each kind of organization has a route of its own. */
+const isTaken = (error: unknown): boolean =>
+  isFault(error) &&
+  (error.parts.name === "ORGANIZATION_ALREADY_EXISTS" ||
+    (error.parts.places ?? []).some(({ loc, msg }) => loc.includes("slug") && msg.includes("already exists")));
+
+/** A slug that nobody else thought of, made from one that somebody did. */
+const makeSlugUnique = (slug: string): string =>
+  `${slug.slice(0, 57).replace(/-$/, "")}-${randomBytes(3).toString("hex")}`;
+
 async function make(
   context: Context,
   given: string | undefined,
@@ -107,16 +118,23 @@ async function make(
     ]);
     name = answers.name ?? "";
   }
-  const body = { name, slug: slug ?? getSlug(name) };
-  if (body.slug === "")
+  const wanted = slug ?? getSlug(name);
+  if (wanted === "")
     throw new Fault("usage", `no slug can be made from "${name}"`, { hint: "Give one: --slug my-store" });
-  const made = (await context.call({
-    method: "POST",
-    path: sandbox ? "/v1/organizations/" : "/api/auth/organization/create",
-    body: sandbox ? { ...body, sandbox } : body,
-    organization: false,
-    token,
-  })) as Organization;
+  const send = async (body: { name: string; slug: string }): Promise<Organization> =>
+    (await context.call({
+      method: "POST",
+      path: sandbox ? "/v1/organizations/" : "/api/auth/organization/create",
+      body: sandbox ? { ...body, sandbox } : body,
+      organization: false,
+      token,
+    })) as Organization;
+  const made = await send({ name, slug: wanted }).catch(async (error: unknown) => {
+    // Who named the slug, or has the organization already, must hear of it: nothing is made twice by a line typed twice.
+    if (slug !== undefined || !isTaken(error)) throw error;
+    if ((await listOwnOrganizations(context)).some((one) => one.slug === wanted)) throw error;
+    return send({ name, slug: makeSlugUnique(wanted) });
+  });
   await saveOrganization(context, made);
   context.say(`Created ${made.name} (${made.slug}); it is the organization of this profile now.\n`);
   showOne(context, { ...pickFields(made), current: true });

@@ -10,7 +10,6 @@ import { writeManifest } from "../../cli/write-manifest.ts";
 import { api } from "../../shared/api/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Floe, start } from "../support/floe.ts";
-import { newId } from "../support/ids.ts";
 import { floe, folder, splitWords } from "./support.ts";
 
 const lineMsMax = 30_000;
@@ -36,7 +35,6 @@ const manuals: Record<string, Manual> = {
       "floe demo seed": ['products create --name "Night Sky Sounds" --price 19.00'],
     },
     values: {
-      Showcase: "text SHOWCASE",
       "floe_oat_…": "api-keys create --name again --scopes products:read -q .key",
       "https://pay.example.com(?= floe)": "text SERVER",
     },
@@ -92,7 +90,6 @@ const manuals: Record<string, Manual> = {
     checked: [/…/, "an id that the line before prints: tests/api/privacy"],
   },
   "docs/sandbox.md": {
-    values: { Showcase: "text SHOWCASE", Tryout: "text TRYOUT" },
     checked: [
       /demo seed|sandbox (clock|save|restore|diff|delete|list)/,
       "a minute, or the time of this server: tests/cli/{demo,sandbox}",
@@ -173,9 +170,6 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-/** A name that no other organization of the server has: each document begins on an empty server. */
-const unique = (name: string): string => `${name}-${newId().slice(-12)}`;
-
 /** A terminal in a folder of its own, signed in, with a sandbox of its own. */
 async function openTerminal() {
   const seller = await server.seller();
@@ -210,7 +204,7 @@ async function openTerminal() {
     /^floe /.test(line) && !/[|>;&]|\$\(| (-o|--out|--from-file|upload|pull|plan|apply) ?/.test(line)
       ? floe(splitWords(line.slice("floe ".length)), { env })
       : typeShell(line);
-  await type(`floe orgs create ${unique("Manual")} --sandbox`);
+  await type("floe orgs create Manual --sandbox");
   return { type, typeShell };
 }
 
@@ -239,13 +233,7 @@ test.each(Object.keys(manuals))("every line of %s does what it says, top to bott
     for (const [pattern, command] of Object.entries(values)) {
       if (!new RegExp(pattern).test(text)) continue;
       const { out } = command.startsWith("text ")
-        ? {
-            out: command
-              .slice(5)
-              .replace("SERVER", server.url)
-              .replace("SHOWCASE", unique("Showcase"))
-              .replace("TRYOUT", unique("Tryout")),
-          }
+        ? { out: command.slice(5).replace("SERVER", server.url) }
         : await type(`floe ${command}`);
       text = text.replaceAll(new RegExp(pattern, "g"), out.trim().replaceAll('"', ""));
     }
