@@ -8,11 +8,31 @@ const legal = ["tests/web/legal.test.ts"];
 const sections = ["tests/web/portal-sections.long.test.ts"];
 const terms = ["tests/web/terms.test.ts"];
 const documents = ["tests/rules/invoices.test.ts"];
+const confirming = ["tests/web/confirmation.long.test.ts"];
 const failures = ["tests/web/open-checkout.long.test.ts"];
 
 /** Faults of the pages, with the tests that must see them. */
 export const pageFaults = {
   ...nameFaults,
+  "after the payment": [
+    ["two buttons lead on", "web/portal/Purchase.tsx", "isAside: true", "isAside: false", ...confirming],
+    ["connecting is never loud", "web/portal/Account.tsx", "quiet={isAside || (", "quiet={true || (", ...confirming],
+    [
+      "a purchase that is elsewhere is not told of",
+      "web/pages/confirmation.tsx",
+      "return <p>{messages.in_purchases}</p>;",
+      "return null;",
+      ...confirming,
+    ],
+    ["use of a key stands nowhere", "web/portal/Benefits.tsx", "      {children}\n", "", ...confirming],
+    [
+      "a seller's name is broken on a telephone",
+      "web/portal.css",
+      "  .shell .seller {\n    flex-basis: 100%;\n  }\n",
+      "",
+      ...portal,
+    ],
+  ],
   "failed pages": [
     [
       "a failed page after a payment is called an error",

@@ -98,7 +98,7 @@ const isTaken = (error: unknown): boolean =>
   (error.parts.name === "ORGANIZATION_ALREADY_EXISTS" ||
     (error.parts.places ?? []).some(({ loc, msg }) => loc.includes("slug") && msg.includes("already exists")));
 
-/** A slug that nobody else thought of, made from one that somebody did. */
+/** A slug made from one that is taken, with an end by chance. */
 const makeSlugUnique = (slug: string): string =>
   `${slug.slice(0, 57).replace(/-$/, "")}-${randomBytes(3).toString("hex")}`;
 
@@ -130,7 +130,7 @@ async function make(
       token,
     })) as Organization;
   const made = await send({ name, slug: wanted }).catch(async (error: unknown) => {
-    // Who named the slug, or has the organization already, must hear of it: nothing is made twice by a line typed twice.
+    // A slug that was asked for is not replaced, and a line that is typed twice makes nothing twice.
     if (slug !== undefined || !isTaken(error)) throw error;
     if ((await listOwnOrganizations(context)).some((one) => one.slug === wanted)) throw error;
     return send({ name, slug: makeSlugUnique(wanted) });

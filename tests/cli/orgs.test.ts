@@ -31,7 +31,7 @@ test.each([
   const made = JSON.parse(second.out) as { slug: string };
   expect(made).toMatchObject({ name, slug: expect.stringMatching(/-[0-9a-f]{6}$/) });
   expect(made.slug.length).toBeLessThanOrEqual(64);
-  // Whoever asks for a slug gets this one, or hears that it is taken.
+  // A slug that was asked for is this one, or is refused.
   const asked = await other("create", name, "--slug", slug, ...more);
   expect([asked.code, asked.out, asked.err]).toEqual([1, "", expect.stringMatching(/already exists/i)]);
   // A line that is typed twice makes nothing twice.

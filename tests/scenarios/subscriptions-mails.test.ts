@@ -277,7 +277,7 @@ describe("who is told, and how", () => {
       },
     });
     const [begun] = await letters();
-    expect(begun?.subject).toBe("Ihre kostenlose Testzeit von News hat begonnen");
+    expect(begun?.subject).toBe("Ihre kostenlose Testphase von News hat begonnen");
     await shop.on("2027-01-06");
     const [failed] = await letters();
     expect(failed?.html).toContain('lang="de"');

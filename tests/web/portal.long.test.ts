@@ -86,6 +86,8 @@ test("what somebody has is seen by everybody, on any ground, on a telephone; the
     await openSection("Subscriptions");
     expect(await seriousFaults(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    // The seller's name of two words is not broken into letters.
+    expect((await page.locator(".seller-name").boundingBox())?.height).toBeLessThanOrEqual(2 * 24);
     await picture(colorScheme);
   }
   expect(page.url()).not.toMatch(/polar_cst|%40|token|email/);

@@ -38,14 +38,17 @@ function useSale({ client_secret, status }: Checkout): CheckoutOrder | null | un
 const Purchase = createLazyPart(() => import("../portal/Purchase.tsx"));
 
 /**
- * What the buyer has now: files, keys, notes, accounts to connect; or seats to assign. Without the session of the purchase nothing
- * is shown.
+ * What the buyer has now: files, keys, notes, accounts to connect; or seats to assign. Without the session of the purchase it
+ * says where that is.
  */
 function Delivery({ checkout, sale }: { checkout: Checkout; sale: CheckoutOrder | null | undefined }) {
   const { client_secret, organization, product, seats } = checkout;
   const token = findPurchaseSession(client_secret);
   const benefits = product?.benefits ?? [];
-  if (token === null || (seats === null ? benefits.length === 0 : sale === null)) return null;
+  const messages = useConfirmationMessages();
+  if (seats === null ? benefits.length === 0 : sale === null) return null;
+  // The address of an existing customer opens no session, for anybody could type it.
+  if (token === null) return <p>{messages.in_purchases}</p>;
   const ghost = <GhostLine width="100%" height="6rem" />;
   if (seats !== null && !sale) return ghost;
   const seats_of = seats === null ? null : (sale?.id ?? null);

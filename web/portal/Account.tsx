@@ -43,7 +43,7 @@ export function Returned() {
 /** The account elsewhere that something is given to: shown by its customer, changed, taken away. */
 export function Account({ grant, platform }: { grant: Grant; platform: Platform }) {
   const { account: messages, cancel_action } = usePortalMessages();
-  const { portal, reload } = usePlace();
+  const { portal, reload, isAside } = usePlace();
   const [busy, setBusy] = useState<"connect" | "use" | "remove">();
   const [removing, setRemoving] = useState(false);
   const [failure, setFailure] = useState<Failure>();
@@ -85,7 +85,11 @@ export function Account({ grant, platform }: { grant: Grant; platform: Platform 
             {messages.use(name)}
           </Button>
         )}
-        <Button quiet={account !== undefined && !isRefused} busy={busy === "connect"} onClick={() => void connect()}>
+        <Button
+          quiet={isAside || (account !== undefined && !isRefused)}
+          busy={busy === "connect"}
+          onClick={() => void connect()}
+        >
           {account ? messages.another : messages.connect(where)}
           {account && <span className="hidden"> ({where})</span>}
         </Button>

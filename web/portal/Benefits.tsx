@@ -1,4 +1,4 @@
-import { useCallback, useState } from "react";
+import { type ReactNode, useCallback, useState } from "react";
 import { formatBytes } from "../../shared/bytes.ts";
 import { useI18n } from "../i18n/i18n.tsx";
 import { Button } from "../parts/Button.tsx";
@@ -76,7 +76,16 @@ function ReplaceKey({
   );
 }
 
-function Key({ license, replaced }: { license: LicenseKey; replaced: () => Promise<unknown> }) {
+/** A key, and beneath it where this one is in use. */
+function Key({
+  license,
+  replaced,
+  children,
+}: {
+  license: LicenseKey;
+  replaced: () => Promise<unknown>;
+  children: ReactNode;
+}) {
   const { day, locale } = useI18n();
   const messages = usePortalMessages();
   const { me } = usePlace();
@@ -110,6 +119,7 @@ function Key({ license, replaced }: { license: LicenseKey; replaced: () => Promi
           </Button>
         )}
       </div>
+      {children}
       {replacing && <ReplaceKey license={license} left={() => setReplacing(false)} replaced={replaced} />}
     </li>
   );
@@ -184,14 +194,16 @@ function Keys({ grant }: { grant: Grant }) {
       {value && (
         <ul className="items">
           {value.items.map((license) => (
-            <Key key={license.id} license={license} replaced={reload} />
+            <Key key={license.id} license={license} replaced={reload}>
+              {limited && (
+                <div className="whole">
+                  <Activations key={license.key} license={license} administers={limited.enable_customer_admin} />
+                </div>
+              )}
+            </Key>
           ))}
         </ul>
       )}
-      {limited &&
-        value?.items.map((license) => (
-          <Activations key={license.key} license={license} administers={limited.enable_customer_admin} />
-        ))}
     </>
   );
 }

@@ -54,7 +54,7 @@ function Granted({ portal, seller, benefits }: { portal: Portal; seller: Seller;
   }, [isMissing, reload]);
 
   // A buyer replaces keys in the portal, not right after the payment.
-  const place = useMemo(() => ({ portal, seller, me: null, reload }), [portal, seller, reload]);
+  const place = useMemo(() => ({ portal, seller, me: null, isAside: true, reload }), [portal, seller, reload]);
   return (
     <PortalContext value={place}>
       <div className="portal purchase">

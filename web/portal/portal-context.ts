@@ -7,6 +7,8 @@ export type PortalData = {
   seller: Seller;
   /** The customer; null to a plain member of a team, who has nothing to do with what it pays. */
   me: Me | null;
+  /** Whether the page has a main button of its own, beside which those of the benefits stay back. */
+  isAside?: boolean;
   /** Asks everything again, once something was changed. */
   reload: () => Promise<unknown>;
 };

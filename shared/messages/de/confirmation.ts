@@ -23,5 +23,7 @@ export const messages: ConfirmationMessages = {
   continue_to: (seller) => `Weiter zu ${seller}`,
   back_to: (seller) => `Zurück zu ${seller}`,
   cancel_contract: "Verträge hier kündigen",
+  in_purchases:
+    "Was Sie gekauft haben, finden Sie bei Ihren Käufen. Dort melden Sie sich mit einem Code an, den wir Ihnen schicken.",
   to_purchases: "Ihre Käufe öffnen",
 };

@@ -66,7 +66,7 @@ export const messages: HomeMessages = {
   },
   renewals: "Nächste Verlängerungen",
   no_renewals: "Kein Abonnement verlängert sich.",
-  trial_ends: "Testzeitraum endet",
+  trial_ends: "Testphase endet",
   usage: "Nutzung in den laufenden Zeiträumen",
   no_usage: "Es wird keine Nutzung gezählt.",
   used_by: (count, number) => (count === 1 ? "1 Kunde" : `${number} Kunden`),
@@ -99,7 +99,7 @@ export const messages: HomeMessages = {
   subscription_states: {
     incomplete: "Unvollständig",
     incomplete_expired: "Abgelaufen",
-    trialing: "Testzeitraum",
+    trialing: "Testphase",
     active: "Aktiv",
     past_due: "Überfällig",
     canceled: "Gekündigt",

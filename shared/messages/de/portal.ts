@@ -34,7 +34,7 @@ export const messages: PortalMessages = {
   billing: "Rechnungsangaben",
   payment: "Zahlung",
   status: {
-    trialing: "Probezeit",
+    trialing: "Testphase",
     active: "Aktiv",
     past_due: "Zahlung fehlgeschlagen",
     unpaid: "Unbezahlt",

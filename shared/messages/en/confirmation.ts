@@ -21,6 +21,7 @@ export const messages = {
   continue_to: (seller: string) => `Continue to ${seller}`,
   back_to: (seller: string) => `Back to ${seller}`,
   cancel_contract: "Cancel a contract",
+  in_purchases: "What you bought is in your purchases. You sign in there with a code that we email you.",
   to_purchases: "Open your purchases",
 };
 

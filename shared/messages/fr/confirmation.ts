@@ -23,5 +23,7 @@ export const messages: ConfirmationMessages = {
   continue_to: (seller) => `Continuer vers ${seller}`,
   back_to: (seller) => `Retour à ${seller}`,
   cancel_contract: "Résilier un contrat",
+  in_purchases:
+    "Vous trouverez ce que vous avez acheté dans vos achats. Vous vous y connectez avec un code que nous vous envoyons.",
   to_purchases: "Ouvrir vos achats",
 };
