@@ -257,6 +257,7 @@ describe.each(rows)("$what", ({ clock, lasts_ms, give, once }) => {
 const columns: Record<string, [Row["clock"], string]> = {
   "attempts.locked_until": ["server", "tests/api/limits.test.ts"],
   "attempts.window_ends_at": ["server", "tests/api/limits.test.ts"],
+  "book_checks.rests_until": ["server", "tests/scenarios/book-checks.test.ts"],
   "checkouts.expires_at": ["organization", "tests/scenarios/ends.test.ts"],
   "ci_exchanges.expires_at": ["server", "tests/api/ci-rules.test.ts"],
   "customer_account_requests.expires_at": ["server", "tests/api/connecting.test.ts"],
