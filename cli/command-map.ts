@@ -38,6 +38,14 @@ export const handWritten: Record<string, Record<string, string>> = {
 const furtherRequests: Record<string, string[]> = {
   restore: ["archives.activate"],
   "import csv": ["imports.list", "imports.records", "imports.compare"],
+  "import stripe": [
+    "imports.create",
+    "imports.read",
+    "imports.check",
+    "imports.list",
+    "imports.records",
+    "imports.compare",
+  ],
   ...Object.fromEntries(
     ["apply", "switch", "status", "finish", "rollback"].map((step) => [`import ${step}`, ["imports.list"]]),
   ),

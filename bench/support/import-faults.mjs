@@ -2,6 +2,7 @@
 
 /** Faults of imports: what is blocked, what a held subscription does, and what a switch and a rollback may do. */
 const api = "tests/api/imports.test.ts";
+const stripe = "tests/cli/imports-stripe.test.ts";
 const folder = "server/operations/imports";
 const billing = "server/billing/subscriptions";
 
@@ -129,6 +130,56 @@ export const importFaults = {
       api,
     ],
     ["import-is-not-told", `${folder}/apply.ts`, "is_imported: true,", "is_imported: false,", api],
+    [
+      "import-bills-otherwise",
+      `${folder}/rules.ts`,
+      "if (row.not_billable != null)",
+      "if (row.not_billable === null)",
+      stripe,
+    ],
+    [
+      "import-takes-test-data",
+      `${folder}/service.ts`,
+      "if (body.is_live_data === false &&",
+      "if (body.is_live_data === null &&",
+      stripe,
+    ],
+    [
+      "import-ignores-quantity",
+      "cli/imports/stripe-rows.ts",
+      "if ((item.quantity ?? 1) !== 1)",
+      "if ((item.quantity ?? 1) < 1)",
+      stripe,
+    ],
+    ["import-ignores-balance", "cli/imports/stripe-rows.ts", "if (one.balance !== 0)", "if (one.balance > 0)", stripe],
+    [
+      "import-reads-for-ever",
+      "cli/imports/stripe-reader.ts",
+      "if (fresh.length === 0) throw",
+      "if (fresh.length < 0) throw",
+      stripe,
+    ],
+    [
+      "import-sends-key-away",
+      "cli/imports/stripe-reader.ts",
+      "if (url === usualUrl || isLoopbackUrl(url))",
+      'if (url !== "")',
+      stripe,
+    ],
+    [
+      "import-reads-one-page",
+      "cli/imports/stripe-reader.ts",
+      "if (!json.has_more) return all;",
+      "if (json.has_more || !json.has_more) return all;",
+      stripe,
+    ],
+    [
+      "import-gives-up-at-once",
+      "cli/imports/stripe-reader.ts",
+      "answer.status === 429 || answer.status >= 500",
+      "answer.status > 500",
+      stripe,
+    ],
     [
       "import-keeps-people",
       `${folder}/store.ts`,

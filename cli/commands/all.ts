@@ -226,6 +226,7 @@ const handWrittenVerbs: Record<string, Record<string, () => Promise<VerbModule>>
   },
   import: {
     csv: loadTool(({ imports }) => imports.addCsv),
+    stripe: loadTool(({ importStripe }) => importStripe.addStripe),
     apply: loadTool(({ imports }) => imports.addApply),
     switch: loadTool(({ imports }) => imports.addSwitch),
     status: loadTool(({ imports }) => imports.addStatus),

@@ -22,13 +22,13 @@ import { showProgress } from "../ui/progress.ts";
 import { removeControls } from "../ui/theme.ts";
 import { createCountParser } from "./count-parser.ts";
 
-type ImportRun = Answer<Api["imports"]["get"]>;
+export type ImportRun = Answer<Api["imports"]["get"]>;
 type Comparison = Answer<Api["imports"]["compare"]>;
 type Record = Answer<Api["imports"]["records"]>["items"][number];
 type ContextOf = (command: Command) => Context;
 
 /** Each step may be asked for again: what is done is not done twice. */
-const repeatSafe = { isRepeatSafe: true } as const;
+export const repeatSafe = { isRepeatSafe: true } as const;
 const open = ["reading", "checking", "planned", "applying", "applied", "rolling_back"] as const;
 
 export function addCsv(group: Command, contextOf: ContextOf): void {
@@ -153,6 +153,16 @@ async function findOpenOrNone(context: Context): Promise<ImportRun | undefined> 
   return items[0];
 }
 
+/** The open import from a source. */
+export async function findOpenOf(context: Context, source: ImportRun["source"]): Promise<ImportRun | undefined> {
+  const run = await findOpenOrNone(context);
+  if (run && run.source !== source)
+    throw new Fault("conflict", `an import from ${run.source} is under way`, {
+      hint: "Finish it, or remove what it made: floe import rollback",
+    });
+  return run;
+}
+
 async function findOpen(context: Context): Promise<ImportRun> {
   const run = await findOpenOrNone(context);
   if (!run) throw new Fault("not_found", "no import is under way", { hint: "Begin one: floe import csv FOLDER" });
@@ -220,50 +230,89 @@ async function readShop(context: Context, folder: string): Promise<void> {
   for (const { kind, unknown } of files)
     for (const column of unknown)
       context.say(`${fileNames[kind]} has a column that is not imported: ${removeControls(column)}\n`);
-  const before = (await findOpenOrNone(context)) ?? (await create(context));
+  const before = (await findOpenOf(context, "csv")) ?? (await create(context));
   const rows = files.flatMap(({ kind, rows }) => rows.map((row) => ({ kind, ...row })));
   if (rows.length === 0) throw new Fault("usage", "the files have no rows");
+  const faults: FileFault[] = [];
+  await planRows(context, before, rows, {
+    send: (part, reading) => sendPart(context, before, part, { reading, faults }),
+    end: () => throwFaults(faults),
+  });
+}
+
+export type SentRows = KindRow["row"][];
+type Sending<T> = {
+  send(part: T[], reading: number): Promise<void>;
+  end?(): void;
+  /** What is in no row. */
+  left_out?: { kind: string; source_id: string; reason: string }[];
+};
+
+/** Send what was read of the source, have it checked, and show what would be made. */
+export async function planRows<T>(
+  context: Context,
+  before: ImportRun,
+  rows: T[],
+  { send, end, left_out }: Sending<T>,
+): Promise<void> {
   const reading = before.counts.length === 0 && before.reading === 1 ? 1 : before.reading + 1;
-  await sendRows(context, before, rows, reading);
+  const progress = showProgress(context, "rows", rows.length, (count) => formatCount(count, "row"));
+  progress.start("");
+  for (let first = 0; first < rows.length; first += importRowsMax) {
+    const part = rows.slice(first, first + importRowsMax);
+    await send(part, reading);
+    progress.add(part.length);
+  }
+  progress.end();
+  end?.();
   const params = { id: before.id };
   const run = await runSteps(context, ["read"], () =>
     request(context, routes.imports.check, { params, body: {} }, repeatSafe),
   );
   const comparison = await request(context, routes.imports.compare, { params });
   const blocked = await listBlocked(context, run);
-  if (context.json) context.print(`${JSON.stringify({ run, comparison, blocked })}\n`);
+  if (context.json)
+    context.print(`${JSON.stringify({ run, comparison, blocked, ...(left_out ? { left_out } : {}) })}\n`);
   else {
     await showRun(context, run);
     showComparison(context, comparison);
-    const shown = blocked.slice(0, faultsShown);
-    if (shown.length > 0) {
-      context.say(`\n${formatCount(blocked.length, "row")} cannot be imported, and stay at the source:\n`);
-      showList(context, shown, ["kind:name", "source_id:key", "line", "reason:state", "detail:name"]);
-    }
-    if (blocked.length > shown.length)
-      context.say("All of them: floe import records IMPORT_ID --status blocked --all\n");
+    showBlocked(context, blocked);
+    showLeftOut(context, left_out ?? []);
     context.say("Create the rest: floe import apply\n");
   }
+}
+
+function showBlocked(context: Context, blocked: Record[]): void {
+  const shown = blocked.slice(0, faultsShown);
+  if (shown.length > 0) {
+    context.say(`\n${formatCount(blocked.length, "row")} cannot be imported, and stay at the source:\n`);
+    showList(context, shown, ["kind:name", "source_id:key", "line", "reason:state", "detail:name"]);
+  }
+  if (blocked.length > shown.length) context.say("All of them: floe import records IMPORT_ID --status blocked --all\n");
+}
+
+function showLeftOut(context: Context, left_out: NonNullable<Sending<unknown>["left_out"]>): void {
+  if (left_out.length === 0) return;
+  context.say(`\n${formatCount(left_out.length, "thing")} of the source are not imported:\n`);
+  showList(context, left_out.slice(0, faultsShown), ["kind:name", "source_id:key", "reason:name"]);
+  if (left_out.length > faultsShown) context.say("All of them: run it with --json left_out\n");
 }
 
 const create = (context: Context): Promise<ImportRun> =>
   request(context, routes.imports.create, { body: { source: "csv" } });
 
-async function sendRows(context: Context, { id }: ImportRun, rows: KindRow[], reading: number): Promise<void> {
-  const progress = showProgress(context, "files", rows.length, (count) => formatCount(count, "row"));
-  progress.start("");
-  const faults: FileFault[] = [];
-  for (let first = 0; first < rows.length; first += importRowsMax) {
-    const part = rows.slice(first, first + importRowsMax);
-    const body = { reading, rows: part.map(({ line, row }) => ({ line, row })) };
-    await request(context, routes.imports.read, { params: { id }, body }, repeatSafe).catch((error: unknown) => {
-      if (!isFault(error) || error.parts.status !== 422 || !error.parts.places) throw error;
-      faults.push(...error.parts.places.map((place) => describeFault(part, place)));
-    });
-    progress.add(part.length);
-  }
-  progress.end();
-  throwFaults(faults);
+/** Send rows of the files, and note what the server refuses in them. */
+async function sendPart(
+  context: Context,
+  { id }: ImportRun,
+  part: KindRow[],
+  { reading, faults }: { reading: number; faults: FileFault[] },
+): Promise<void> {
+  const body = { reading, rows: part.map(({ line, row }) => ({ line, row })) };
+  await request(context, routes.imports.read, { params: { id }, body }, repeatSafe).catch((error: unknown) => {
+    if (!isFault(error) || error.parts.status !== 422 || !error.parts.places) throw error;
+    faults.push(...error.parts.places.map((place) => describeFault(part, place)));
+  });
 }
 
 const listBlocked = (context: Context, { id }: ImportRun): Promise<Record[]> =>

@@ -17,6 +17,7 @@ export * as eventsIngest from "./events-ingest.ts";
 export * as eventsStream from "./events-stream.ts";
 export * as eventsTail from "./events-tail.ts";
 export * as extension from "./extension.ts";
+export * as importStripe from "./import-stripe.ts";
 export * as imports from "./imports.ts";
 export * as invitations from "./invitations.ts";
 export * as invoices from "./invoices.ts";

@@ -7,6 +7,7 @@ export const environment: Item[] = [
   { term: "FLOE_PROFILE", text: "the profile" },
   { term: "FLOE_API_KEY", text: "an API key in place of a sign-in" },
   { term: "FLOE_ARCHIVE_PASSPHRASE", text: "the passphrase of floe export and floe restore" },
+  { term: "FLOE_IMPORT_STRIPE_KEY", text: "the key of the Stripe account that `floe import stripe` reads" },
   { term: "FLOE_DEBUG", text: "each request on stderr, without keys and bodies" },
   { term: "NO_COLOR, FORCE_COLOR", text: "no colors, or colors also where there is no terminal" },
   { term: "FLOE_PAGER, PAGER", text: "what leafs through long output (less); empty for nothing" },

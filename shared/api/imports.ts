@@ -19,7 +19,7 @@ const everyWrite = scopes.filter((scope) => scope.endsWith(":write"));
 const reading = buildSellerAccess("organizations:read", ["products:read", "customers:read", "subscriptions:read"]);
 const writing = buildSellerAccess("organizations:write", everyWrite);
 
-export const importSources = ["csv"] as const;
+export const importSources = ["csv", "stripe"] as const;
 export const importKinds = ["product", "customer", "subscription"] as const;
 export type ImportKind = (typeof importKinds)[number];
 export const importStatuses = [
@@ -44,6 +44,7 @@ export const importReasons = [
   "ended",
   "external_id_conflict",
   "no_card",
+  "not_billable",
   "not_held",
   "period",
   "price_kind",
@@ -105,6 +106,11 @@ export const ImportedSubscription = z.object({
     .nullish()
     .describe("The day of the month of renewals, if not that of the next one."),
   cancel_at_period_end: z.boolean().default(false),
+  not_billable: z
+    .string()
+    .max(500)
+    .nullish()
+    .describe("Why it cannot be billed here as at the source: it stays there."),
   metadata: metadata.default(() => ({})),
 });
 
@@ -229,7 +235,14 @@ export const imports = {
     summary: "Begin an import",
     status: 201,
     access: writing,
-    body: z.object({ source: z.enum(importSources).describe("Where the shop moves from."), organization_id }),
+    body: z.object({
+      source: z.enum(importSources).describe("Where the shop moves from."),
+      is_live_data: z
+        .boolean()
+        .nullish()
+        .describe("Whether it is of real sales: test data is imported into a sandbox alone."),
+      organization_id,
+    }),
     response: ImportRun,
     errors: ["ImportRefused"],
   },

@@ -29,6 +29,7 @@ const repositories = "it needs a repository; extension-install.test.ts makes som
 const twoProfiles = "it compares two profiles";
 /** Commands of which it is only seen that they are there with their flags, and why: their own tests run them. */
 const elsewhere: Record<string, string> = {
+  "import stripe": "imports-stripe.test.ts",
   ...{
     serve: operator,
     migrate: operator,

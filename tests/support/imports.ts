@@ -144,7 +144,7 @@ export async function prepareExampleImport(
   mkdirSync(shop);
   if (!example.includes("--examples"))
     for (const [name, text] of listShopFiles()) writeFileSync(join(shop, name), text);
-  if (/^floe import csv\b/.test(example)) return { IMPORT_ID: items[0]?.id ?? "" };
+  if (/^floe import (csv|stripe)\b/.test(example)) return { IMPORT_ID: items[0]?.id ?? "" };
   const run = await beginImport(client);
   const names = /^floe import finish\b/.test(example) ? [] : ["1", "2"];
   // Time in the sandbox has been moved.

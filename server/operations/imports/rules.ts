@@ -89,6 +89,7 @@ const isImportable = (record: RecordRow): boolean => record.status !== "blocked"
 export function checkSubscription(row: ImportedSubscription, { customer, product, now }: SubscriptionContext): Verdict {
   if (row.status !== "active" && row.status !== "trialing")
     return block("status", `It is ${row.status} at the source, and stays there until that is over.`);
+  if (row.not_billable != null) return block("not_billable", row.not_billable);
   if (!customer) return block("customer_missing", `No row of the customers has the id ${row.customer}.`);
   if (!isImportable(customer)) return block("customer_blocked", `The customer ${row.customer} is blocked.`);
   if (!product) return block("product_missing", `No row of the products has the id ${row.product}.`);

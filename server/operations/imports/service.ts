@@ -2,6 +2,7 @@ import { and, inArray } from "drizzle-orm";
 import { type ImportRun, importKinds, type imports as operations } from "../../../shared/api/imports.ts";
 import type { Service } from "../../../shared/contract.ts";
 import { ApiError, fault, invalid, notFound } from "../../../shared/errors.ts";
+import { findOrganization } from "../../identity/organizations/store.ts";
 import { type Ctx, type Database, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { buildPage, computeOffset, matchOrganizations } from "../../platform/db/page.ts";
 import type { RowKey } from "../../platform/db/rows.ts";
@@ -136,6 +137,10 @@ export const importService: Service<typeof operations, Ctx> = {
     transact(ctx, async (tx) => {
       const now = ctx.clock.now();
       const organization_id = requireOrganization(ctx);
+      if (body.is_live_data === false && !(await findOrganization(tx, organization_id))?.sandbox)
+        throw rejectImport(
+          "The key is of test data: import it into a sandbox, which floe orgs create --sandbox makes.",
+        );
       const row = await store.insertRun(tx, {
         id: createId(now),
         organization_id,
