@@ -1,3 +1,5 @@
+import { splitRoute } from "../shared/request.ts";
+import * as routes from "../shared/routes.ts";
 import { isUuid } from "../shared/uuid.ts";
 import { describeMissingToken } from "./ci/job.ts";
 import { Fault } from "./fault.ts";
@@ -184,6 +186,6 @@ export async function findCurrentOrganization(context: Context): Promise<string>
 
 /** The organizations that an API key is good for: its own, or all those of the person whose key it is. */
 export async function listOrganizationsOfKey(context: Context): Promise<Organization[]> {
-  const call = { method: "GET", path: "/v1/organizations/", query: { limit: 100 }, organization: false };
+  const call = { ...splitRoute(routes.organizations.list), query: { limit: 100 }, organization: false };
   return ((await context.call(call)) as { items?: Organization[] }).items ?? [];
 }

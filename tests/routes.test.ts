@@ -10,26 +10,11 @@ import { operations } from "./support/operations.ts";
 
 /** Paths that are still written out, for each file. A count may only shrink; remove a line with its last path. */
 const literalCounts: Record<string, number> = {
-  "cli/catalog/init-pull.ts": 1,
-  "cli/commands/catalog.ts": 1,
+  // Operations for who operates the server, which the contract of sellers does not have.
   "cli/commands/doctor.ts": 1,
-  "cli/commands/documents.ts": 3,
-  "cli/commands/events-ingest.ts": 1,
-  "cli/commands/files-upload.ts": 2,
   "cli/commands/jobs.ts": 2,
-  "cli/commands/login.ts": 1,
-  "cli/commands/metrics.ts": 4,
   // A page that a browser opens, and no operation of the contract.
   "cli/commands/open.ts": 1,
-  "cli/commands/orgs.ts": 1,
-  "cli/commands/sandbox.ts": 1,
-  "cli/commands/trigger.ts": 2,
-  "cli/commands/usage.ts": 2,
-  "cli/commands/webhooks.ts": 2,
-  "cli/context.ts": 1,
-  "cli/mcp/call.ts": 1,
-  "cli/resource/change-question.ts": 3,
-  "cli/resource/resolve-amounts.ts": 2,
 };
 
 const countLiterals = (text: string): number => (text.match(/["`]\/v1\//g) ?? []).length;

@@ -5,6 +5,8 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import { Catalog } from "../../shared/catalog/document.ts";
 import { describeCatalog } from "../../shared/catalog/schema.ts";
+import { splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import { schemasPath } from "../../shared/schemas-path.ts";
 import { confirm, promptChoice, promptForm } from "../ask.ts";
 import type { Context } from "../context.ts";
@@ -181,7 +183,7 @@ async function pull(context: Context, options: PullOptions): Promise<void> {
     context.say(`These get keys in the catalogue ${catalog}:\n${list}`);
     await confirm(context, `Give ${proposed.length} keys?`, options.yes);
     for (const { kind, key, id } of proposed)
-      await context.call({ method: "POST", path: "/v1/catalog/import", body: { catalog, kind, key, id } });
+      await context.call({ ...splitRoute(routes.catalog.import), body: { catalog, kind, key, id } });
   }
   if (text !== before) writeWhole(file, text);
   for (const { path } of text === before ? [] : edits) context.say(`  ${removeControls(path.join("."))}\n`);

@@ -4,6 +4,8 @@ import type { Command } from "commander";
 import type { CatalogPlan } from "../../shared/api/catalog.ts";
 import type { CatalogInput } from "../../shared/catalog/document.ts";
 import { selectTargets } from "../../shared/catalog/target.ts";
+import { splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import {
   assertApplicable,
   type Confirmation,
@@ -227,7 +229,7 @@ export function addAdopt(root: Command, contextOf: ContextOf): void {
     const context = contextOf(command);
     const { kind, key } = parsePlace(place);
     const body = { catalog: resolveCatalogName(options), kind, key, id };
-    await context.call({ method: "POST", path: "/v1/catalog/import", body });
+    await context.call({ ...splitRoute(routes.catalog.import), body });
     context.say(`${kind}.${key} is ${id} now. See: floe plan\n`);
   });
 }

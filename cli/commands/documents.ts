@@ -1,15 +1,18 @@
 /** `floe orders invoice|receipt` and `floe refunds credit-note`: have a document made, wait for it, and save it. */
-
 import type { Command } from "commander";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { open } from "../http.ts";
 import { pause } from "../pause.ts";
+import { request } from "../request.ts";
 import { resolveId } from "../resource/names.ts";
 import { saveWhole } from "../save.ts";
 
 type Add = (group: Command, contextOf: (command: Command) => Context) => void;
-type Kind = { name: string; noun: string; of: string; path: string; isAsked: boolean };
+type Call<T> = (context: Context, params: { id: string }) => Promise<T>;
+/** `generate` is absent where a document is made by itself. */
+type Kind = { name: string; noun: string; of: string; find: Call<{ url: string } | null>; generate?: Call<unknown> };
 
 const againMs = 400;
 /** Printing takes a moment; a queue of a thousand takes minutes. */
@@ -34,28 +37,27 @@ export const addInvoice = addCommand({
   name: "invoice",
   noun: "invoice of an order",
   of: "order",
-  path: "/v1/orders/:id/invoice",
-  isAsked: true,
+  find: (context, params) => request(context, routes.invoices.get, { params }),
+  generate: (context, params) => request(context, routes.invoices.generate, { params }),
 });
 export const addReceipt = addCommand({
   name: "receipt",
   noun: "receipt of an order",
   of: "order",
-  path: "/v1/orders/:id/receipt",
-  isAsked: false,
+  find: (context, params) => request(context, routes.invoices.receipt, { params }),
 });
 export const addCreditNote = addCommand({
   name: "credit-note",
   noun: "credit note of a refund",
   of: "refund",
-  path: "/v1/refunds/:id/credit-note",
-  isAsked: true,
+  find: (context, params) => request(context, routes.invoices.creditNote, { params }),
+  generate: (context, params) => request(context, routes.invoices.generateCreditNote, { params }),
 });
 
 async function save(context: Context, kind: Kind, named: string, output: string | undefined): Promise<void> {
   const id = kind.of === "order" ? await resolveId(context, "orders", named) : named;
-  const place = { path: kind.path, params: { id } };
-  if (kind.isAsked) await context.call({ method: "POST", ...place });
+  const params = { id };
+  if (kind.generate) await kind.generate(context, params);
   const until = Date.now() + waitMaxMs;
   for (let url = await find(); ; url = await find()) {
     if (url !== undefined) return fetchTo(context, url, output);
@@ -68,10 +70,9 @@ async function save(context: Context, kind: Kind, named: string, output: string 
   /** The address, once there is one. What was asked for and is not there yet is a 404 until then. */
   async function find(): Promise<string | undefined> {
     try {
-      const answer = (await context.call({ method: "GET", ...place })) as { url: string } | null;
-      return answer?.url;
+      return (await kind.find(context, params))?.url;
     } catch (error) {
-      if (kind.isAsked && error instanceof Fault && error.parts.status === 404) return undefined;
+      if (kind.generate && error instanceof Fault && error.parts.status === 404) return undefined;
       throw error;
     }
   }

@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { createReadStream, realpathSync, statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
+import { splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { canRedraw } from "../io.ts";
@@ -323,7 +325,7 @@ async function sendBatch(context: Context, lines: Line[]): Promise<Taken> {
   for (let attempt = 1; ; attempt++) {
     try {
       // Each event has its id, so that it is safe to send it again without a key.
-      const request = { method: "POST", path: "/v1/events/ingest", query: { representation: true }, body };
+      const request = { ...splitRoute(routes.events.ingest), query: { representation: true }, body };
       return (await context.call({ ...request, isRepeatSafe: true })) as Taken;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;

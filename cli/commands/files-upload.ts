@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { type Command, Option } from "commander";
+import { splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import { callOperation } from "../client.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
@@ -110,8 +112,7 @@ async function sendFile(context: Context, source: Source, options: Options): Pro
   if (reads) shown.start("reading");
   const { parts, checksum } = await hashKey(source, (bytes) => reads && shown.add(bytes));
   const begun = (await context.call({
-    method: "POST",
-    path: "/v1/files/",
+    ...splitRoute(routes.files.create),
     body: {
       service: options.service,
       name: options.name ?? basename(path),
@@ -139,8 +140,7 @@ async function sendFile(context: Context, source: Source, options: Options): Pro
   shown.start("the server checks", size);
   const settings = { ...context.settings(), timeoutMs: Math.max(context.settings().timeoutMs, completeTimeoutMs) };
   const complete = {
-    method: "POST",
-    path: "/v1/files/:id/uploaded",
+    ...splitRoute(routes.files.uploaded),
     params: { id: begun.id },
     body: {
       id: begun.upload.id,

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { Command } from "commander";
+import * as routes from "../../shared/routes.ts";
 import { getKeychainPlace, putIntoKeychain, removeFromKeychain } from "../accounts/keychain.ts";
 import { promptChoice, wait } from "../ask.ts";
 import { findSettingsFolder } from "../cache-folder.ts";
@@ -10,6 +11,7 @@ import { Fault } from "../fault.ts";
 import { makeContext } from "../make-context.ts";
 import { client_id } from "../oauth-client.ts";
 import { pause } from "../pause.ts";
+import { request } from "../request.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 import { type Credential, readKept, readPending } from "../settings.ts";
 import { completeCommand } from "../suggestions.ts";
@@ -168,8 +170,7 @@ async function saveToken(context: Context, keychain: boolean | undefined): Promi
 
 /** A key that is good for something is a key, also where it may not say whose it is. */
 async function checkKey(context: Context, token: string): Promise<void> {
-  const call = { method: "GET", path: "/v1/organizations/", organization: false, token };
-  await context.call(call).catch((error: unknown) => {
+  await request(context, routes.organizations.list, {}, { organization: false, token }).catch((error: unknown) => {
     if (!(error instanceof Fault) || error.kind !== "not_permitted") throw error;
   });
 }

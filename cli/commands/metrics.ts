@@ -2,8 +2,11 @@
 import type { Command } from "commander";
 import type { MetricSlug } from "../../shared/api/metrics.ts";
 import { metricIntervals } from "../../shared/calendar.ts";
+import { splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import { type Context, listOrganizationsOfKey } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { request } from "../request.ts";
 import { addWatchFlag } from "../resource/flags.ts";
 import { resolveNames } from "../resource/names.ts";
 import { readIdOrName } from "../resource/shorthand.ts";
@@ -78,7 +81,7 @@ type About = { now: string; currency: string };
 /** What time it is for the store, which in a sandbox may be ahead; null where no single one is asked about. */
 async function loadAbout(context: Context): Promise<About | null> {
   try {
-    return (await context.call({ method: "GET", path: "/v1/metrics/about" })) as About;
+    return await request(context, routes.metrics.about, {});
   } catch (error) {
     // Several stores are counted together, or hosted Polar is asked, which has no such operation.
     if (error instanceof Fault && ["error", "not_found"].includes(error.kind)) return null;
@@ -116,7 +119,7 @@ async function getCurrency(context: Context): Promise<string | undefined> {
     const id = await context.organization();
     type Priced = { default_presentment_currency?: string };
     const [one] = id
-      ? [(await context.call({ method: "GET", path: "/v1/organizations/:id", params: { id } })) as Priced]
+      ? [await request(context, routes.organizations.get, { params: { id } })]
       : ((await listOrganizationsOfKey(context)) as Priced[]);
     return one?.default_presentment_currency;
   } catch (error) {
@@ -142,7 +145,7 @@ async function showPage(context: Context, options: Options): Promise<void> {
   const query = await queryOf(context, options, async () => null);
   const organization_id = await context.organization();
   const body = organization_id ? { organization_id } : {};
-  const made = (await context.call({ method: "POST", path: "/v1/metrics/links", body })) as Record<string, unknown>;
+  const made = await request(context, routes.metrics.link, { body });
   const asked = new URLSearchParams();
   for (const [flag, name] of [
     ["interval", "interval"],
@@ -182,8 +185,7 @@ async function show(context: Context, options: Options): Promise<void> {
   const currency = context.json ? undefined : ((await describeSubject())?.currency ?? (await getCurrency(context)));
   const draw = async (to: Context): Promise<void> => {
     const answer = (await to.call({
-      method: "GET",
-      path: "/v1/metrics/",
+      ...splitRoute(routes.metrics.get),
       query: slugs || !to.json ? { ...query, metrics: slugs ?? standard } : query,
     })) as Answer;
     if (to.json) return showOne(to, answer, fields);

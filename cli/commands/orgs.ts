@@ -1,6 +1,8 @@
 /** `floe orgs`: the organizations of the person who is signed in. */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
+import { splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import { promptChoice, promptForm } from "../ask.ts";
 import {
   type Context,
@@ -124,7 +126,7 @@ async function make(
   const send = async (body: { name: string; slug: string }): Promise<Organization> =>
     (await context.call({
       method: "POST",
-      path: sandbox ? "/v1/organizations/" : "/api/auth/organization/create",
+      path: sandbox ? splitRoute(routes.organizations.create).path : "/api/auth/organization/create",
       body: sandbox ? { ...body, sandbox } : body,
       organization: false,
       token,

@@ -1,5 +1,4 @@
 /** `floe sandbox save` and `floe sandbox diff`: keep a sandbox as it is, and see what became of it. */
-
 import type { Command } from "commander";
 import { formatMoney } from "../../shared/money.ts";
 import * as routes from "../../shared/routes.ts";
@@ -20,7 +19,6 @@ type Kind = {
   totals: { currency: string; before: number; after: number }[];
   items: Item[];
 };
-type Diff = { from: string; to: string; kinds: Kind[] };
 
 export const addSave: Add = (group, contextOf) => {
   const command = group
@@ -49,15 +47,16 @@ export const addDiff: Add = (group, contextOf) => {
   command.action(async (name: string, to: string | undefined) => {
     const context = contextOf(command);
     const query = to === undefined ? {} : { to };
-    const path = "/v1/sandbox/snapshots/:name/diff";
-    const diff = (await context.call({ method: "GET", path, params: { name }, query }).catch((error: unknown) => {
-      if (!(error instanceof Fault) || error.kind !== "not_found") throw error;
-      const which = [name, to].filter((one) => one !== undefined).join(" or ");
-      throw new Fault("not_found", `nothing was saved as ${which}`, {
-        ...error.parts,
-        hint: "See: `floe sandbox list`",
-      });
-    })) as Diff;
+    const diff = await request(context, routes.sandbox.diffSnapshots, { params: { name }, query }).catch(
+      (error: unknown) => {
+        if (!(error instanceof Fault) || error.kind !== "not_found") throw error;
+        const which = [name, to].filter((one) => one !== undefined).join(" or ");
+        throw new Fault("not_found", `nothing was saved as ${which}`, {
+          ...error.parts,
+          hint: "See: `floe sandbox list`",
+        });
+      },
+    );
     if (context.json) return context.print(`${JSON.stringify(diff, null, 2)}\n`);
     if (diff.kinds.length === 0) return context.say("They are the same.\n");
     for (const kind of diff.kinds) print(context, kind);

@@ -1,4 +1,6 @@
 /** Large commands and rarely called ones. They live in one file of the bundle, so that the others start without them. */
+
+export * as webhooksRedeliver from "../webhooks/redeliver.ts";
 export * as admin from "./admin.ts";
 export * as advance from "./advance.ts";
 export * as alias from "./alias.ts";

@@ -1,12 +1,14 @@
 /** `floe trigger EVENT`: makes an event happen in a sandbox, by making and changing real objects there. */
 import { Argument, type Command } from "commander";
 import { type EventType, eventTypes } from "../../shared/event-types.ts";
+import * as routes from "../../shared/routes.ts";
 import { quote } from "../../shared/shell.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { type Delivery, parseDelivery } from "../listen/forward.ts";
 import { readHello, streamEvents } from "../listen/stream.ts";
 import { pause } from "../pause.ts";
+import { request } from "../request.ts";
 import { isQuiet, showList, showOne } from "../resource/show.ts";
 import { requireSandbox } from "../sandbox/require.ts";
 import { createObjects, type Made } from "../trigger/objects.ts";
@@ -65,7 +67,7 @@ async function runTrigger(context: Context, event: EventType | undefined, option
   const ids = [organization_id, ...objects.made.map(({ id }) => id)];
   const delivery = await findEvent(context, event, cursor, event === "organization.updated" ? ids : ids.slice(1));
   const body = parseDelivery(delivery);
-  const attempt = endpoint && (await awaitAttempt(context, endpoint, delivery));
+  const attempt = endpoint && (await awaitAttempt(context, endpoint, event, delivery));
   report(context, { event, delivery, body, made: objects.made, endpoint, attempt });
   requireOverrides(body.data, overrides);
 }
@@ -91,9 +93,7 @@ function renderRecipes(context: Context, rows: { event: string; about: string; m
 
 async function findEndpoint(context: Context, named: string, event: EventType): Promise<Endpoint> {
   const query = { limit: 100 };
-  const { items } = (await context.call({ method: "GET", path: "/v1/webhooks/endpoints", query })) as {
-    items: Endpoint[];
-  };
+  const { items } = await request(context, routes.webhooks.listEndpoints, { query });
   const found = items.find(({ id, url }) => id === named || url === named);
   if (!found)
     throw new Fault("not_found", `there is no webhook endpoint ${named}`, { hint: "See: `floe webhooks list`" });
@@ -140,16 +140,20 @@ async function findEvent(context: Context, type: EventType, cursor: string, ids:
 }
 
 /** The first attempt to deliver an event to an endpoint. */
-async function awaitAttempt(context: Context, endpoint: Endpoint, { type, body }: Delivery): Promise<Attempt> {
+async function awaitAttempt(
+  context: Context,
+  endpoint: Endpoint,
+  event_type: EventType,
+  { body }: Delivery,
+): Promise<Attempt> {
   const { timestamp } = JSON.parse(body) as { timestamp: string };
-  const query = { endpoint_id: endpoint.id, event_type: type, query: timestamp, limit: 1 };
+  const query = { endpoint_id: endpoint.id, event_type, query: timestamp, limit: 1 };
   for (const ends = Date.now() + deliveryMsMax; Date.now() < ends && !context.io.signal.aborted; ) {
-    const answer = await context.call({ method: "GET", path: "/v1/webhooks/deliveries", query });
-    const [attempt] = (answer as { items: Attempt[] }).items;
+    const [attempt] = (await request(context, routes.webhooks.listDeliveries, { query })).items;
     if (attempt) return attempt;
     await pause(pollMs, context.io.signal);
   }
-  throw new Fault("error", `${endpoint.url} has not been sent ${type} within ${deliveryMsMax / 1000} s`, {
+  throw new Fault("error", `${endpoint.url} has not been sent ${event_type} within ${deliveryMsMax / 1000} s`, {
     hint: "Run: `floe doctor`",
   });
 }

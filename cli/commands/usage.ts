@@ -1,8 +1,11 @@
 /** `floe usage`: what was counted, held against what somebody else has. */
 import type { Command } from "commander";
+import { splitRoute } from "../../shared/request.ts";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
 import { canRedraw } from "../io.ts";
+import { request } from "../request.ts";
 import { showProgress } from "../ui/progress.ts";
 import {
   drawLate,
@@ -54,7 +57,6 @@ type Difference = {
   started_at: string | null;
   ended_at: string | null;
 };
-type Verified = { checked: number; skipped: number; differences: Difference[]; next: string | null };
 
 /** Have everything recounted, so much at once, and name what differs. */
 async function verify(context: Context, asked: { customer?: string; meter?: string }): Promise<void> {
@@ -68,9 +70,8 @@ async function verify(context: Context, asked: { customer?: string; meter?: stri
   const isDrawn = canRedraw(context.io);
   let after: string | null | undefined;
   do {
-    const path = "/v1/customer-meters/verify";
     const page = { ...query, ...(after ? { after } : {}) };
-    const part = (await context.call({ method: "GET", path, query: page })) as Verified;
+    const part = await request(context, routes.customerMeters.verify, { query: page });
     sums.checked += part.checked;
     sums.skipped += part.skipped;
     differences.push(...part.differences);
@@ -127,14 +128,11 @@ async function compare(context: Context, path: string, options: Options): Promis
 
 /** What would become of the lines if they were sent: those that were counted would be duplicates. */
 async function ingestLines(context: Context, lines: readonly Line[]): Promise<IngestAnswer[]> {
-  const answer = (await context.call({
-    method: "POST",
-    path: "/v1/events/ingest",
-    query: { preview: true, representation: true },
-    body: { events: lines.map(({ event }) => event) },
-    isRepeatSafe: true,
-  })) as { events: IngestAnswer[] };
-  return answer.events;
+  const body = { events: lines.map(({ event }) => event) };
+  const query = { preview: true, representation: true };
+  // The events are as the file has them, and the server checks them.
+  const call = { ...splitRoute(routes.events.ingest), query, body, isRepeatSafe: true };
+  return ((await context.call(call)) as { events: IngestAnswer[] }).events;
 }
 
 function note(report: Report, lines: readonly Line[], answers: readonly IngestAnswer[]): void {

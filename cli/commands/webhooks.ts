@@ -1,9 +1,11 @@
 /** `floe webhooks test`, `doctor`, `enable` and `disable`. */
 import type { Command } from "commander";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { findWorst, formatChecks, rejectFailures } from "../doctor/show.ts";
 import { Fault } from "../fault.ts";
 import { addExamples } from "../help.ts";
+import { request } from "../request.ts";
 import { resolveId } from "../resource/names.ts";
 import { checkAskedFields, showOne } from "../resource/show.ts";
 import { removeControls } from "../ui/theme.ts";
@@ -17,8 +19,7 @@ async function findUrl(context: Context, named: string): Promise<string> {
   if (/^https?:\/\//.test(named)) return named;
   if (/^\d{2,5}(\/|$)/.test(named)) return `http://localhost:${named}`;
   const id = await resolveId(context, "webhooks", named);
-  const path = "/v1/webhooks/endpoints/:id";
-  return ((await context.call({ method: "GET", path, params: { id } })) as { url: string }).url;
+  return (await request(context, routes.webhooks.getEndpoint, { params: { id } })).url;
 }
 
 export function addTest(group: Command, contextOf: (command: Command) => Context): void {
@@ -89,8 +90,7 @@ function addSwitch(group: Command, contextOf: (command: Command) => Context, ena
     const context = contextOf(command);
     const asked = checkAskedFields(context.globals.json, context.manifest.fields("webhooks", "get"));
     const id = await resolveId(context, "webhooks", named);
-    const path = "/v1/webhooks/endpoints/:id";
-    const row = (await context.call({ method: "PATCH", path, params: { id }, body: { enabled } })) as { url: string };
+    const row = await request(context, routes.webhooks.updateEndpoint, { params: { id }, body: { enabled } });
     if (context.json) {
       showOne(context, row, asked);
       return;

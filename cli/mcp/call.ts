@@ -1,7 +1,9 @@
 /** One call of a tool: the request is made, and its answer becomes short text without secrets. */
+import * as routes from "../../shared/routes.ts";
 import { maskAnswer, redactText } from "../agent/mask.ts";
 import { type Context, findCurrentOrganization } from "../context.ts";
 import { Fault, isFault, renderFault } from "../fault.ts";
+import { request } from "../request.ts";
 import { findId, resolveNames } from "../resource/names.ts";
 import { NamedReference, readIdOrName } from "../resource/shorthand.ts";
 import { pick } from "../resource/show.ts";
@@ -84,8 +86,7 @@ async function requireAllowed(context: Context, tool: ToolEntry, mode: Mode, ask
   const byHand = tool.command ? `Run: \`floe ${tool.command}\`` : "See: `floe --help`";
   if (mode === "sandbox") {
     const id = await findCurrentOrganization(context);
-    const call = { method: "GET", path: "/v1/organizations/:id", params: { id } };
-    const { sandbox } = ((await context.call(call)) ?? {}) as { sandbox?: boolean };
+    const { sandbox } = await request(context, routes.organizations.get, { params: { id } });
     if (sandbox === true) return;
     throw new Fault("not_permitted", "this organization is not a sandbox, so nothing is changed in it", {
       name: "not_a_sandbox",

@@ -2,8 +2,10 @@ import type { Command } from "commander";
 import type { z } from "zod";
 import type { SubscriptionPreview } from "../../shared/api/subscriptions.ts";
 import { formatMoney } from "../../shared/money.ts";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
 import { Fault } from "../fault.ts";
+import { request } from "../request.ts";
 import { formatLocalTime } from "../ui/table.ts";
 import { readAmount } from "./amounts.ts";
 import { formatChargeLine } from "./charges.ts";
@@ -22,8 +24,8 @@ type Subscription = {
 
 /** What a change comes to, as the server has computed it. */
 async function preview(context: Context, change: Change, params: Record<string, string>): Promise<Preview> {
-  const call = { method: "POST", path: "/v1/subscriptions/:id/preview", params, body: change, organization: true };
-  return (await context.call(call)) as Preview;
+  const { id = "" } = params;
+  return request(context, routes.subscriptions.preview, { params: { id }, body: change }, { organization: true });
 }
 
 /**
@@ -115,11 +117,10 @@ const formatInterval = ({ recurring_interval, recurring_interval_count }: Previe
 /** The question before a change of the plan: whose it is, from what to what, what is charged today and with the next order. */
 async function requestChange(context: Context, params: Record<string, string>, shown: Preview): Promise<string> {
   const { after, currency } = shown;
-  const get = (path: string, named: Record<string, string>) => context.call({ method: "GET", path, params: named });
-  const { product_id, product, customer, ...before } = (await get("/v1/subscriptions/:id", params)) as Subscription;
+  const subscription = await request(context, routes.subscriptions.get, { params: { id: params.id ?? "" } });
+  const { product_id, product, customer, ...before } = subscription;
   const id = after.pending_product_id ?? after.product_id;
-  const next =
-    id === product_id ? product : ((await get("/v1/products/:id", { id })) as Pick<Subscription["product"], "name">);
+  const next = id === product_id ? product : await request(context, routes.products.get, { params: { id } });
   const whose = customer.email ?? customer.name ?? "this customer";
   const from = `${product.name}, ${formatMoney(before.amount, currency)} ${formatInterval({ product_id, product, customer, ...before })}`;
   const to =

@@ -47,7 +47,7 @@ type Beside = {
 };
 const besides: Record<string, Record<string, () => Promise<Beside>>> = {
   events: { ingest: async () => (await import("../commands/tools.ts")).eventsIngest },
-  webhooks: { redeliver: () => import("../webhooks/redeliver.ts") },
+  webhooks: { redeliver: async () => (await import("../commands/tools.ts")).webhooksRedeliver },
   subscriptions: { update: loadQuestion, uncancel: loadQuestion, resume: loadQuestion, revoke: loadQuestion },
   seats: { revoke: () => import("./seat-names.ts"), resend: () => import("./seat-names.ts") },
 };

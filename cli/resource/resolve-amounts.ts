@@ -1,6 +1,8 @@
 /** The amounts of a request in minor units, once the currency is known that they are in. */
 import { computePercent, formatMoney, parseMoney } from "../../shared/money.ts";
+import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
+import { request } from "../request.ts";
 import { readAmount } from "./amounts.ts";
 import { findStandardCurrency } from "./currency.ts";
 import { rejectText, WrittenAmount } from "./shorthand.ts";
@@ -26,10 +28,10 @@ function readRefund(text: string, { currency, net_amount = 0, refundable_amount 
 
 /** What the amounts of a command are in: an order's currency, a checkout's, or the one that was named. */
 async function findBasis(context: Context, group: string, given: Given, id: unknown): Promise<Basis> {
-  const get = async (path: string, named: string) =>
-    (await context.call({ method: "GET", path, params: { id: named } })) as Basis;
-  if (group === "refunds" && typeof given.order_id === "string") return get("/v1/orders/:id", given.order_id);
-  if (group === "checkouts" && typeof id === "string") return get("/v1/checkouts/:id", id);
+  if (group === "refunds" && typeof given.order_id === "string")
+    return request(context, routes.orders.get, { params: { id: given.order_id } });
+  if (group === "checkouts" && typeof id === "string")
+    return request(context, routes.checkouts.get, { params: { id } });
   return { currency: typeof given.currency === "string" ? given.currency : await findStandardCurrency(context) };
 }
 
