@@ -19,7 +19,7 @@ export function addStripe(group: Command, contextOf: (command: Command) => Conte
     .option("--key-stdin", "read Stripe's key from standard input, not from FLOE_IMPORT_STRIPE_KEY");
   command.addHelpText(
     "after",
-    "\nThe key needs read rights alone: Products, Prices, Customers, Tax IDs, Subscriptions, Invoices.\nIt goes from this machine to Stripe, and is not kept.\n\nExamples:\n  floe import stripe --key-stdin < key.txt",
+    "\nThe key needs read rights alone:\nProducts, Prices, Customers, Tax IDs,\nSubscriptions, Invoices.\nIt goes from here to Stripe, and is not kept.\n\nExamples:\n  floe import stripe --key-stdin < key.txt",
   );
   command.action((options: { keyStdin?: boolean }) => readShop(contextOf(command), options));
 }
