@@ -85,7 +85,7 @@ async function init(context: Context, given: string | undefined, { file, force, 
   const catalog = asked?.catalog ?? given ?? standardCatalog;
   if (asked?.from === "server") return pull(context, { file, catalog, all: true });
   writeWhole(file, writeNewText(file, startOf(catalog), findSchema(file, context.settings().server)));
-  context.say(`Wrote ${file}. Next: floe plan   (what you have already: floe pull --all)\n`);
+  context.say(`Wrote ${file}. Next: \`floe plan\`   (what you have already: \`floe pull --all\`)\n`);
 }
 
 async function promptStart(context: Context, file: string): Promise<{ catalog: string; from: string }> {

@@ -230,6 +230,6 @@ export function addAdopt(root: Command, contextOf: ContextOf): void {
     const { kind, key } = parsePlace(place);
     const body = { catalog: resolveCatalogName(options), kind, key, id };
     await context.call({ ...splitRoute(routes.catalog.import), body });
-    context.say(`${kind}.${key} is ${id} now. See: floe plan\n`);
+    context.say(`${kind}.${key} is ${id} now. See: \`floe plan\`\n`);
   });
 }

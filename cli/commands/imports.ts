@@ -278,7 +278,7 @@ export async function planRows<T>(
     showComparison(context, comparison);
     showBlocked(context, blocked);
     showLeftOut(context, left_out ?? []);
-    context.say("Create the rest: floe import apply\n");
+    context.say("Create the rest: `floe import apply`\n");
   }
 }
 
@@ -288,7 +288,7 @@ function showBlocked(context: Context, blocked: Record[]): void {
     context.say(`\n${formatCount(blocked.length, "row")} cannot be imported, and stay at the source:\n`);
     showList(context, shown, ["kind:name", "source_id:key", "line", "reason:state", "detail:name"]);
   }
-  if (blocked.length > shown.length) context.say("All of them: floe import records IMPORT_ID --status blocked --all\n");
+  if (blocked.length > shown.length) context.say("All of them: `floe import records IMPORT_ID --status blocked --all`\n");
 }
 
 function showLeftOut(context: Context, left_out: NonNullable<Sending<unknown>["left_out"]>): void {

@@ -85,7 +85,7 @@ async function retryJobs(context: Context, ids: string[]): Promise<void> {
   const jobs: Job[] = [];
   for (const id of ids) {
     jobs.push(await requestJob(context, "POST", id, "/retry"));
-    context.say(`Requeued ${id}. It runs now; if it fails again: floe jobs show ${id}\n`);
+    context.say(`Requeued ${id}. It runs now; if it fails again: \`floe jobs show ${id}\`\n`);
   }
   if (context.json) showList(context, jobs, columns, asked);
 }
@@ -99,6 +99,6 @@ async function discardJob(context: Context, id: string, yes: boolean | undefined
     yes,
   );
   const job = await requestJob(context, "POST", id, "/discard");
-  context.say(`Discarded ${id}. To process it after all: floe jobs retry ${id}\n`);
+  context.say(`Discarded ${id}. To process it after all: \`floe jobs retry ${id}\`\n`);
   if (context.json) showOne(context, job, asked);
 }

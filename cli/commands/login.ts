@@ -281,7 +281,7 @@ async function chooseOrganization(context: Context): Promise<Organization | unde
   if (org !== undefined) return pickFields(pickOrganization(all, org));
   const [only, ...others] = all;
   if (!only) {
-    context.say("You have no organization yet. Make one: floe orgs create NAME\n");
+    context.say("You have no organization yet. Make one: `floe orgs create NAME`\n");
     return undefined;
   }
   if (others.length === 0) return pickFields(only);

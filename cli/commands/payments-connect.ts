@@ -50,7 +50,7 @@ async function connect(context: Context, { url, replace = false, yes }: Options)
     );
   else {
     context.print(`STRIPE_WEBHOOK_SECRET=${secret}\n`);
-    context.say("Set it for the server, and restart it. Then check: floe doctor\n");
+    context.say("Set it for the server, and restart it. Then check: `floe doctor`\n");
   }
   if (duplicates.length > 0)
     context.say(

@@ -69,7 +69,7 @@ async function connectPolar(context: Context, options: ConnectOptions): Promise<
     context.say(
       `Polar has ${duplicates.length} more with this address, so events come more than once. Delete them: floe webhooks delete ${duplicates.join(" ")}\n`,
     );
-  context.say("What was sold before: floe polar sync\n");
+  context.say("What was sold before: `floe polar sync`\n");
 }
 
 type Status = Awaited<ReturnType<typeof readStatus>>;

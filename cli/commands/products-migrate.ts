@@ -64,8 +64,8 @@ async function runMigrate(context: Context, product: string, options: Options): 
   await confirm(context, `Move the subscribers of this product? ${told}`, options.yes);
   const made = await request(context, createRoute, { body });
   if (context.json) return showOne(context, made, asked);
-  context.say(`The move has begun. Follow it: floe subscription-migrations get ${made.id}\n`);
-  context.say(`Undo it for all who do not pay the new price yet: floe subscription-migrations undo ${made.id}\n`);
+  context.say(`The move has begun. Follow it: \`floe subscription-migrations get ${made.id}\`\n`);
+  context.say(`Undo it for all who do not pay the new price yet: \`floe subscription-migrations undo ${made.id}\`\n`);
   return undefined;
 }
 

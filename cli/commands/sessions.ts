@@ -60,7 +60,7 @@ async function revokeSessions(context: Context, id: string | undefined, options:
   if (options.all) {
     await confirm(context, "End all your sign-ins, this one too?", options.yes);
     await account.post("revoke-sessions");
-    return context.say("Ended all sign-ins. To come back: floe login\n");
+    return context.say("Ended all sign-ins. To come back: `floe login`\n");
   }
   if (options.others) {
     await confirm(context, "End all your other sign-ins?", options.yes);

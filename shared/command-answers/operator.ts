@@ -207,6 +207,18 @@ const PolarStatus = z.object({
     .nullable(),
 });
 
+const MoneyHold = z.object({
+  organization_id: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  held_at: time,
+  reason: z.string(),
+  held: z
+    .object({ customers: z.array(z.string()), breaches: z.array(Breach) })
+    .nullable()
+    .describe("The rows that hold it, which are checked again until they are right."),
+});
+
 export const answersForOperators: Record<string, z.ZodType> = {
   status: Inspection,
   doctor: Inspection,
@@ -226,6 +238,7 @@ export const answersForOperators: Record<string, z.ZodType> = {
   "admin restore": Restored,
   "admin restore-check": RestoreCheck,
   "admin reconcile": z.array(Finding),
+  "admin money-holds": z.array(MoneyHold),
   "polar connect": PolarEndpoint,
   "polar status": PolarStatus,
   "polar sync": z.array(z.object({ kind: z.string(), ...kindCounts })),

@@ -177,6 +177,12 @@ const AuditLine = z.union([
 
 const endpoint = api.webhooks.updateEndpoint.response;
 
+const ImportPlan = z.object({
+  run: api.imports.get.response,
+  comparison: api.imports.compare.response,
+  blocked: z.array(api.imports.records.response.shape.items.element),
+});
+
 export const answersAboutStores: Record<string, z.ZodType> = {
   try: Trial,
   plan: z.union([RehearsedPlan, CatalogPlan]),
@@ -188,14 +194,12 @@ export const answersAboutStores: Record<string, z.ZodType> = {
   restore: api.archives.restorePart.response,
   "files upload": z.array(api.files.uploaded.response),
   "customers import": Import,
-  "import csv": z.union([
-    z.object({
-      run: api.imports.get.response,
-      comparison: api.imports.compare.response,
-      blocked: z.array(api.imports.records.response.shape.items.element),
-    }),
-    z.object({ files: z.array(z.string()) }),
-  ]),
+  "import csv": z.union([ImportPlan, z.object({ files: z.array(z.string()) })]),
+  "import stripe": ImportPlan.extend({
+    left_out: z
+      .array(z.object({ kind: z.string(), source_id: z.string(), reason: z.string() }))
+      .describe("What of the account is in no row, and why."),
+  }),
   "import apply": api.imports.apply.response,
   "import finish": api.imports.finish.response,
   "import rollback": api.imports.rollback.response,
