@@ -15,6 +15,7 @@ import { expandScopes, scopes } from "../../shared/scopes.ts";
 import { voidOrder } from "../support/any-state.ts";
 import { askUnrestored } from "../support/archives.ts";
 import { buildDeclaration } from "../support/cancellations.ts";
+import { askMoneyHeld } from "../support/held-money.ts";
 import { newId } from "../support/ids.ts";
 import { askImportsRefused } from "../support/imports.ts";
 import {
@@ -337,7 +338,7 @@ describe("the answers that have a reason of their own", () => {
   });
   test("409 where a plan is stale, a thing is taken, or an archive is not restored", async () => {
     const { seller, call, sampleOf } = all;
-    for (const ask of [askUnrestored, askImportsRefused]) await ask(all, named);
+    for (const ask of [askUnrestored, askImportsRefused, askMoneyHeld]) await ask(all, named);
     const body = { ...(sampleOf(named("catalog.apply")) as object), fingerprint: "stale" };
     expect((await call(named("catalog.apply"), { as: seller.key, body })).json.error).toBe("CatalogPlanStale");
     const taken = { as: seller.key, body: sampleOf(named("catalog.import")) };
