@@ -40,7 +40,9 @@ function findNpm(): string | undefined {
 function listBuildMounts(folder: string): string[] {
   const { stdout } = spawnSync("npm", ["config", "get", "userconfig"], { encoding: "utf8" });
   const trusted = join(folder, "npmrc");
-  writeFileSync(trusted, process.env.NODE_EXTRA_CA_CERTS ? `cafile=${process.env.NODE_EXTRA_CA_CERTS}\n` : "");
+  // Where the network is inspected, the authority of this machine's own store is to be trusted, too.
+  const authorities = process.env.NODE_EXTRA_CA_CERTS ?? "/etc/ssl/certs/ca-certificates.crt";
+  writeFileSync(trusted, existsSync(authorities) ? `cafile=${authorities}\n` : "");
   const mounts = [
     [trusted, "/usr/local/etc/npmrc"],
     [String(stdout).trim(), "/root/.npmrc"],
