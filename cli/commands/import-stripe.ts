@@ -40,10 +40,8 @@ async function readShop(context: Context, { keyStdin = false }: { keyStdin?: boo
   const known = await findOpenOf(context, "stripe");
   const progress = showProgress(context, "Stripe", 1, (count) => formatCount(count, "thing"));
   progress.start("");
-  const shop = await readStripe({ key, url: env.FLOE_IMPORT_STRIPE_URL || undefined }, (_path, count) =>
-    progress.add(count),
-  );
-  progress.end();
+  const access = { key, url: env.FLOE_IMPORT_STRIPE_URL || undefined, signal: context.io.signal };
+  const shop = await readStripe(access, (_path, count) => progress.add(count)).finally(() => progress.end());
   const { rows, left_out } = buildStripeRows(shop);
   if (rows.length === 0) throw new Fault("usage", "the account has nothing that can be imported");
   const run =

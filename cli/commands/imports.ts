@@ -288,7 +288,8 @@ function showBlocked(context: Context, blocked: Record[]): void {
     context.say(`\n${formatCount(blocked.length, "row")} cannot be imported, and stay at the source:\n`);
     showList(context, shown, ["kind:name", "source_id:key", "line", "reason:state", "detail:name"]);
   }
-  if (blocked.length > shown.length) context.say("All of them: `floe import records IMPORT_ID --status blocked --all`\n");
+  if (blocked.length > shown.length)
+    context.say("All of them: `floe import records IMPORT_ID --status blocked --all`\n");
 }
 
 function showLeftOut(context: Context, left_out: NonNullable<Sending<unknown>["left_out"]>): void {

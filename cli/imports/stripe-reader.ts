@@ -1,8 +1,8 @@
 /** Reads a Stripe account, page by page, for a shop that moves here. It only ever asks: nothing is written at Stripe. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type Stripe from "stripe";
 import { isLoopbackUrl } from "../../shared/loopback.ts";
 import { Fault } from "../fault.ts";
+import { pause } from "../pause.ts";
 import type { StripeShop } from "./stripe-rows.ts";
 
 const usualUrl = "https://api.stripe.com";
@@ -18,7 +18,14 @@ const waitMaxMs = 30_000;
 /** Stripe asks readers to make no more than a part of its 100 requests a second. */
 const betweenMs = 40;
 
-export type StripeAccess = { key: string; url?: string | undefined; waitMs?: number; timeoutMs?: number };
+/** `signal` ends the reading: Ctrl-C and SIGTERM. */
+export type StripeAccess = {
+  key: string;
+  url?: string | undefined;
+  waitMs?: number;
+  timeoutMs?: number;
+  signal: AbortSignal;
+};
 type Onward = (kind: string, count: number) => void;
 
 /** The key as it was given; `isLive` says of what its account's data are. */
@@ -50,12 +57,15 @@ async function readBody(response: Response): Promise<string> {
 
 type Answer = { status: number; text: string; retryAfterMs: number | null };
 /** One answer; undefined where there is none. */
-async function getAnswer(address: URL, { key, timeoutMs = usualTimeoutMs }: StripeAccess): Promise<Answer | undefined> {
+async function getAnswer(
+  address: URL,
+  { key, timeoutMs = usualTimeoutMs, signal }: StripeAccess,
+): Promise<Answer | undefined> {
   try {
     const response = await fetch(address, {
       headers: { authorization: `Bearer ${key}`, "stripe-version": version, accept: "application/json" },
       redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     const after = Number(response.headers.get("retry-after") ?? Number.NaN);
     const text = await readBody(response);
@@ -91,6 +101,8 @@ async function get(access: StripeAccess, path: string, query: [string, string][]
   for (const [name, value] of query) address.searchParams.append(name, value);
   for (let attempt = 1; ; attempt += 1) {
     const answer = await getAnswer(address, access);
+    if (access.signal.aborted)
+      throw new Fault(access.signal.reason === "SIGTERM" ? "terminated" : "interrupted", "stopped");
     const json = answer && parseAnswer(answer.text);
     if (answer?.status === 200 && json) return json;
     const isWorthRepeating = !answer || answer.status === 429 || answer.status >= 500;
@@ -100,7 +112,7 @@ async function get(access: StripeAccess, path: string, query: [string, string][]
         hint: "Nothing was created. Run the same command again.",
       });
     const waitMs = (access.waitMs ?? 1000) * 2 ** (attempt - 1);
-    await sleep(Math.min(answer?.retryAfterMs ?? waitMs, waitMaxMs));
+    await pause(Math.min(answer?.retryAfterMs ?? waitMs, waitMaxMs), access.signal);
   }
 }
 
@@ -142,7 +154,7 @@ async function readAll<T extends Identified>(
     if (fresh.length === 0) throw new Fault("error", `the list ${path} of Stripe repeats itself`);
     if (all.length > rowsMax) throw new Fault("error", `${path} has more than ${rowsMax} rows`);
     after = json.data.at(-1)?.id;
-    if (access.waitMs === undefined) await sleep(betweenMs);
+    if (access.waitMs === undefined) await pause(betweenMs, access.signal);
   }
 }
 

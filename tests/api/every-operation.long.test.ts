@@ -339,8 +339,8 @@ describe("the answers that have a reason of their own", () => {
   test("409 where a plan is stale, a thing is taken, or an archive is not restored", async () => {
     const { seller, call, sampleOf } = all;
     for (const ask of [askUnrestored, askImportsRefused, askMoneyHeld]) await ask(all, named);
-    const body = { ...(sampleOf(named("catalog.apply")) as object), fingerprint: "stale" };
-    expect((await call(named("catalog.apply"), { as: seller.key, body })).json.error).toBe("CatalogPlanStale");
+    const stale = { as: seller.key, body: { ...(sampleOf(named("catalog.apply")) as object), fingerprint: "stale" } };
+    expect((await call(named("catalog.apply"), stale)).json.error).toBe("CatalogPlanStale");
     const taken = { as: seller.key, body: sampleOf(named("catalog.import")) };
     for (const status of [200, 409]) expect((await call(named("catalog.import"), taken)).status).toBe(status);
   });
@@ -561,8 +561,7 @@ describe.each(operations.filter(({ op }) => op.method === "DELETE"))("$title", (
   test("takes away what is there, once", async () => {
     const owner = await all.floe.seller("leaving");
     const params = all.paramsOf(entry, await rowOf[entry.resource](all.floe, owner));
-    const statuses = [];
-    const as = await all.mayOf(entry, owner);
+    const [statuses, as] = [[] as number[], await all.mayOf(entry, owner)];
     for (let tries = 0; tries < 2; tries += 1) statuses.push((await all.call(entry, { as, params })).status);
     // What has ended is still there, and so is a seat that nobody has.
     const kept = entry.op.path.includes("seats") ? 200 : 404;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readStripe } from "../../cli/imports/stripe-reader.ts";
 import { type Floe, type Seller, start } from "../support/floe.ts";
 import { floe, standIn } from "./support.ts";
@@ -225,7 +225,8 @@ test("MOV-15: a Stripe that lies, hangs, never ends or refuses a right ends the 
   ];
   for (const [name, answer, words] of seen) {
     const stripe = await standIn(answer);
-    const access = { key, url: stripe.url, waitMs: 1, timeoutMs: name === "hangs" ? 50 : 5000 };
+    const timeoutMs = name === "hangs" ? 50 : 5000;
+    const access = { key, url: stripe.url, waitMs: 1, timeoutMs, signal: new AbortController().signal };
     const message = await readStripe(access, () => undefined).then(
       () => "read",
       (error: Error) => error.message,
@@ -236,5 +237,23 @@ test("MOV-15: a Stripe that lies, hangs, never ends or refuses a right ends the 
     await stripe.close();
   }
   const stripe = await openStripe(getAccount({ customers: [customer("cus_1", { livemode: false })] }));
-  await expect(readStripe({ key, url: stripe.url, waitMs: 1 }, () => undefined)).rejects.toThrow("other mode");
+  await expect(
+    readStripe({ key, url: stripe.url, waitMs: 1, signal: new AbortController().signal }, () => undefined),
+  ).rejects.toThrow("other mode");
+});
+
+test.each([
+  ["while Stripe does not answer", () => undefined],
+  ["before it is asked again", () => ({ status: 500, text: "" })],
+])("MOV-15: Ctrl-C ends the reading %s", async (_, answer) => {
+  const stripe = await standIn(answer);
+  const stop = new AbortController();
+  const read = readStripe({ key, url: stripe.url, waitMs: 20_000, signal: stop.signal }, () => undefined);
+  const ended = expect(read).rejects.toMatchObject({ kind: "interrupted" });
+  await vi.waitUntil(() => stripe.received.length === 1);
+  stop.abort("SIGINT");
+  const began = performance.now();
+  await ended;
+  expect(performance.now() - began).toBeLessThan(5000);
+  await stripe.close();
 });
