@@ -4,12 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 export async function openStallingProxy(to: string) {
   const { hostname, port } = new URL(to);
   const sockets = new Set<Socket>();
-  let isSilentForAll = false;
   const proxy = createServer((socket) => {
-    if (isSilentForAll) {
-      sockets.add(socket.on("error", () => socket.destroy()).on("close", () => sockets.delete(socket)));
-      return;
-    }
     const upstream = connect(Number(port), hostname);
     socket.pipe(upstream).pipe(socket);
     for (const [one, other] of [
@@ -32,15 +27,6 @@ export async function openStallingProxy(to: string) {
     /** Silence the connections that are open. New ones work. */
     silence(): void {
       for (const socket of sockets) socket.unpipe().pause();
-    },
-    /** Silence also those that come. */
-    silenceAll(): void {
-      isSilentForAll = true;
-      this.silence();
-    },
-    /** New connections work again. */
-    restore(): void {
-      isSilentForAll = false;
     },
     /** End all connections, and refuse new ones. */
     async close(): Promise<void> {
