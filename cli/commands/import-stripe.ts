@@ -4,13 +4,13 @@ import type { Command } from "commander";
 import { importRowsMax } from "../../shared/api/imports.ts";
 import * as routes from "../../shared/routes.ts";
 import type { Context } from "../context.ts";
-import { Fault, isFault } from "../fault.ts";
+import { Fault } from "../fault.ts";
 import { formatCount } from "../format-count.ts";
 import { checkStripeKey, readStripe } from "../imports/stripe-reader.ts";
 import { buildStripeRows, type LeftOut } from "../imports/stripe-rows.ts";
 import { request } from "../request.ts";
 import { showProgress } from "../ui/progress.ts";
-import { findOpenOf, type ImportRun, planRows, repeatSafe, type SentRows } from "./imports.ts";
+import { findOpenOf, type ImportRun, planRows, type SentRows, sendRows } from "./imports.ts";
 
 export function addStripe(group: Command, contextOf: (command: Command) => Context): void {
   const command = group
@@ -60,17 +60,14 @@ async function sendPart(
   { reading, left_out }: { reading: number; left_out: LeftOut[] },
 ): Promise<void> {
   for (let rest = part, left = importRowsMax; rest.length > 0 && left >= 0; left -= 1) {
-    const body = { reading, rows: rest.map((row) => ({ row })) };
     const refused = new Map<number, string>();
-    await request(context, routes.imports.read, { params: { id }, body }, repeatSafe).catch((error: unknown) => {
-      if (!isFault(error) || error.parts.status !== 422 || !error.parts.places) throw error;
-      for (const { loc, msg } of error.parts.places) {
-        const at = loc.indexOf("rows");
-        const index = at < 0 ? Number.NaN : Number(loc[at + 1]);
-        if (!rest[index]) throw error;
-        const field = loc.slice(at + 2).findLast((name) => typeof name === "string");
-        refused.set(index, `${field}: ${msg}`);
-      }
+    const rows = rest.map((row) => ({ row }));
+    await sendRows(context, id, { reading, rows }, ({ loc, msg }) => {
+      const at = loc.indexOf("rows");
+      const index = at < 0 ? Number.NaN : Number(loc[at + 1]);
+      const field = loc.slice(at + 2).findLast((name) => typeof name === "string");
+      refused.set(index, `${field}: ${msg}`);
+      return rest[index] !== undefined;
     });
     if (refused.size === 0) return;
     for (const [index, reason] of refused) {

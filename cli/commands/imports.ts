@@ -28,7 +28,7 @@ type Record = Answer<Api["imports"]["records"]>["items"][number];
 type ContextOf = (command: Command) => Context;
 
 /** Each step may be asked for again: what is done is not done twice. */
-export const repeatSafe = { isRepeatSafe: true } as const;
+const repeatSafe = { isRepeatSafe: true } as const;
 const open = ["reading", "checking", "planned", "applying", "applied", "rolling_back"] as const;
 
 export function addCsv(group: Command, contextOf: ContextOf): void {
@@ -158,7 +158,7 @@ export async function findOpenOf(context: Context, source: ImportRun["source"]):
   const run = await findOpenOrNone(context);
   if (run && run.source !== source)
     throw new Fault("conflict", `an import from ${run.source} is under way`, {
-      hint: "Finish it, or remove what it made: floe import rollback",
+      hint: "Finish it, or remove what it made: `floe import rollback`",
     });
   return run;
 }
@@ -302,6 +302,21 @@ function showLeftOut(context: Context, left_out: NonNullable<Sending<unknown>["l
 const create = (context: Context): Promise<ImportRun> =>
   request(context, routes.imports.create, { body: { source: "csv" } });
 
+type Place = NonNullable<Fault["parts"]["places"]>[number];
+
+/** Send rows. `note` receives each place that the server refuses, and answers whether it is of a row. */
+export async function sendRows(
+  context: Context,
+  id: string,
+  body: { reading: number; rows: { line?: number; row: KindRow["row"] }[] },
+  note: (place: Place) => boolean,
+): Promise<void> {
+  await request(context, routes.imports.read, { params: { id }, body }, repeatSafe).catch((error: unknown) => {
+    const isRefused = isFault(error) && error.parts.status === 422 && error.parts.places?.every(note);
+    if (!isRefused) throw error;
+  });
+}
+
 /** Send rows of the files, and note what the server refuses in them. */
 async function sendPart(
   context: Context,
@@ -309,11 +324,8 @@ async function sendPart(
   part: KindRow[],
   { reading, faults }: { reading: number; faults: FileFault[] },
 ): Promise<void> {
-  const body = { reading, rows: part.map(({ line, row }) => ({ line, row })) };
-  await request(context, routes.imports.read, { params: { id }, body }, repeatSafe).catch((error: unknown) => {
-    if (!isFault(error) || error.parts.status !== 422 || !error.parts.places) throw error;
-    faults.push(...error.parts.places.map((place) => describeFault(part, place)));
-  });
+  const rows = part.map(({ line, row }) => ({ line, row }));
+  await sendRows(context, id, { reading, rows }, (place) => faults.push(describeFault(part, place)) > 0);
 }
 
 const listBlocked = (context: Context, { id }: ImportRun): Promise<Record[]> =>

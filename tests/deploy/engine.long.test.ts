@@ -99,7 +99,7 @@ describe.runIf(obstacle === undefined)("an image of the Dockerfile", () => {
     );
   });
 
-  test("runs as nobody in particular from a root that it cannot write, is healthy, stops in time and keeps its data", async () => {
+  test("runs without rights from a root that it cannot write, is healthy, stops in time and keeps its data", async () => {
     expect(flags).toEqual(["--read-only", "--cap-drop=ALL", "--security-opt", "no-new-privileges"]);
     const shop = await serve({ volume: "kept", settings: withPasswords });
     expect((await engine.run(["healthcheck", "run", shop.name])).code).toBe(0);

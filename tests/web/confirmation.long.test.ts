@@ -81,7 +81,7 @@ test("one button leads on, also beside an account to connect; in the portal conn
   expect(await mine().locator(".button:not(.quiet)").allTextContents()).toEqual(["Connect Discord"]);
 });
 
-test("a later purchase is told to be in the portal, where each key says in how many places it is in use", async () => {
+test("a later purchase is said to be in the portal, where each key says in how many places it is in use", async () => {
   await buy("bob@example.com");
   await mine().getByText("Used on 0 of 3 devices").waitFor();
   await buy("bob@example.com");

@@ -7,7 +7,7 @@ import { getServerClock } from "../../platform/clock.ts";
 import { type Ctx, type Deps, requireOrganization, requireOrganizations, type Tx } from "../../platform/context.ts";
 import { buildPage } from "../../platform/db/page.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { record } from "../../platform/events/audit.ts";
+import { record, systemActor } from "../../platform/events/audit.ts";
 import { createId } from "../../platform/ids.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import type { DisputeEvent, Dispute as Word } from "../../platform/processors/processor.ts";
@@ -163,7 +163,7 @@ async function settleDispute(deps: Deps | Ctx, key: DisputeRow, word: Word): Pro
     if (row.status === status) return;
     await record(tx, deps, {
       action: `dispute.${status}`,
-      actor: "actor" in deps ? deps.actor : { kind: "system", user_id: null, key_id: null },
+      actor: "actor" in deps ? deps.actor : systemActor,
       subject: { type: "dispute", id: row.id },
       organization_id: row.organization_id,
       details: { amount: word.amount, currency: row.currency, order_id: row.order_id },

@@ -1,7 +1,7 @@
 import { formatMoney } from "../../../shared/money.ts";
 import { findMemberEmails, findOrganizationName } from "../../identity/organizations/store.ts";
 import type { Ctx, Deps, Tx } from "../../platform/context.ts";
-import { record } from "../../platform/events/audit.ts";
+import { record, systemActor } from "../../platform/events/audit.ts";
 import { queueMail } from "../../platform/mail-transport/mail.ts";
 import { addToBalance, lockBalance } from "./balances.ts";
 import { type GrossAmount, loadCredited, planRecall } from "./credits.ts";
@@ -19,7 +19,7 @@ export function recordMove(
   const { id, organization_id, currency } = order;
   return record(tx, ctx, {
     action,
-    actor: "actor" in ctx ? ctx.actor : { kind: "system", user_id: null, key_id: null },
+    actor: "actor" in ctx ? ctx.actor : systemActor,
     subject: { type: "order", id },
     organization_id,
     details: { amount, currency },

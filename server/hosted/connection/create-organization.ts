@@ -8,7 +8,7 @@ import { planUpdate } from "../../identity/organizations/rules.ts";
 import { insertOrganization } from "../../identity/organizations/store.ts";
 import type { Deps } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { record } from "../../platform/events/audit.ts";
+import { record, systemActor } from "../../platform/events/audit.ts";
 import type { Hosted } from "../relay/hosted.ts";
 import { PolarConnectionError, sendToPolar } from "./ask.ts";
 
@@ -45,7 +45,7 @@ export async function createLinkedOrganization(deps: Deps, hosted: Hosted, owner
     if (!made) return false;
     await record(tx, deps, {
       action: "member.added",
-      actor: { kind: "system", user_id: null, key_id: null },
+      actor: systemActor,
       subject: { type: "member", id: made.owner.id },
       organization_id: id,
       details: { userId: owner.id, role: made.owner.role },

@@ -1,13 +1,13 @@
 /**
  * Checks the books of sellers while they sell: what changed since the last check, within a minute. What breaks a rule holds the
- * money of that seller, and of nobody else (RST-10).
+ * money of that seller only (RST-10).
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { setMoneyHold } from "../../identity/organizations/store.ts";
 import { getServerClock } from "../../platform/clock.ts";
 import type { Deps } from "../../platform/context.ts";
 import { transact } from "../../platform/db/unit-of-work.ts";
-import { record } from "../../platform/events/audit.ts";
+import { record, systemActor } from "../../platform/events/audit.ts";
 import { createId } from "../../platform/ids.ts";
 import type { Worker } from "../../platform/jobs/workers.ts";
 import { bookChecks, moneyHolds } from "../../platform/telemetry/metrics.ts";
@@ -24,14 +24,15 @@ const statementMs = 5000;
 const leaseMs = 60_000;
 const sellersMax = 50;
 const reasonLengthMax = 300;
+/** Until when a seller who was checked is left alone. */
+const computeRest = (now: Date): Date => new Date(now.getTime() + pollIntervalMs / 2);
 
 /** What tells one breach from another: a rule and its row, whatever the numbers are by now. */
 export const getBreachKey = ({ rule, row }: Breach): string => `${rule} ${row}`;
 
-const system = { kind: "system", user_id: null, key_id: null } as const;
 const writeEntry = (action: string, organization_id: string, details: Record<string, unknown>) => ({
   action,
-  actor: system,
+  actor: systemActor,
   subject: { type: "organization", id: organization_id },
   organization_id,
   details,
@@ -61,7 +62,7 @@ async function confirmBreaches(deps: Deps, check: store.ClaimedCheck, customers:
   return (await findBreaches(deps, check, customers)).filter((breach) => seen.has(getBreachKey(breach)));
 }
 
-/** Check what changed of a seller since the last time. Answers whether there is more. */
+/** Check what changed of a seller since the last time. */
 async function checkChanged(deps: Deps, check: store.ClaimedCheck): Promise<void> {
   const now = getServerClock(deps.clock).now();
   const { customers, cursor, isLast } = await store.listChanged(deps.db, check);
@@ -70,14 +71,8 @@ async function checkChanged(deps: Deps, check: store.ClaimedCheck): Promise<void
   const reason = found.map(formatBreach).join("; ").slice(0, reasonLengthMax);
   const isHeld = await transact(deps, async (tx) => {
     // Another process has taken it over: what it finds counts.
-    if (
-      !(await store.moveOn(tx, check, {
-        ...cursor,
-        rests_until: isLast ? new Date(now.getTime() + pollIntervalMs / 2) : null,
-      }))
-    )
-      return false;
-    if (found.length === 0) return false;
+    const isOwn = await store.moveOn(tx, check, { ...cursor, rests_until: isLast ? computeRest(now) : null });
+    if (!isOwn || found.length === 0) return false;
     await store.addHeld(tx, check, { customers, breaches: found });
     const isNew = await setMoneyHold(tx, organization_id, { at: now, reason });
     if (isNew) await record(tx, deps, writeEntry("organization.money_held", organization_id, { reason }));
@@ -98,9 +93,8 @@ async function checkHeld(deps: Deps, check: store.ClaimedCheck, held: store.Held
   const found = await findBreaches(deps, check, held.customers);
   const now = getServerClock(deps.clock).now();
   const isReleased = await transact(deps, async (tx) => {
-    const rests_until = new Date(now.getTime() + pollIntervalMs / 2);
-    if (!(await store.moveOn(tx, check, { rests_until }))) return false;
-    if (found.length > 0) return false;
+    const isOwn = await store.moveOn(tx, check, { rests_until: computeRest(now) });
+    if (!isOwn || found.length > 0) return false;
     await store.clearHeld(tx, organization_id);
     const isNew = await setMoneyHold(tx, organization_id, null);
     if (isNew)

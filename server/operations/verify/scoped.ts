@@ -4,7 +4,7 @@ import { findLedgerFaults, loadLedger } from "../../billing/ledger.ts";
 import { computeTotals } from "../../billing/orders/rules.ts";
 import type { Database } from "../../platform/context.ts";
 import { writeArray } from "../../platform/db/arrays.ts";
-import { readAtOnce } from "../../platform/db/database-reading.ts";
+import { readAtOnce, readRows } from "../../platform/db/database-reading.ts";
 import { moneyRules } from "./money.ts";
 import { compareFigures } from "./recompute.ts";
 import type { Breach } from "./rules.ts";
@@ -14,7 +14,7 @@ const wholeRules = new Set(["invoice_numbers", "redemptions", "redemption_limit"
 const scopedRules = moneyRules.filter(({ rule }) => !wholeRules.has(rule));
 /** So many rows are named that break one rule. */
 const namedMax = 20;
-/** A customer with more orders is left to `floe verify`; nobody waits for the rows of such a one. */
+/** A customer with more orders is left to `floe verify`: the rows would take too long. */
 export const customerOrdersMax = 1000;
 /** So many orders are checked at once. */
 const ordersMax = 5000;
@@ -37,9 +37,6 @@ function buildScope(of: string, customers: readonly string[]): SQL {
     receipt_counters as (select * from receipt_counters where ${ofCustomers}),
     subscriptions as (select * from subscriptions where ${ofCustomers})`;
 }
-
-const readRows = <T>(result: unknown): T[] =>
-  (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as T[];
 
 /** Of some customers, the first whose orders fit in one check, and those that have too many orders for one. */
 async function chooseCustomers(db: Database, of: string, customers: readonly string[]) {

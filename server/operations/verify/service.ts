@@ -8,7 +8,7 @@ import { selectKnown } from "../../messaging/webhooks/rules.ts";
 import { getEndpointProfile } from "../../messaging/webhooks/store.ts";
 import { webhookEndpoints } from "../../messaging/webhooks/tables.ts";
 import type { Database } from "../../platform/context.ts";
-import { readAtOnce } from "../../platform/db/database-reading.ts";
+import { readAtOnce, readRows } from "../../platform/db/database-reading.ts";
 import { verifyMeters } from "../../usage/meters/verification.ts";
 import { moneyRules } from "./money.ts";
 import { compareFigures } from "./recompute.ts";
@@ -33,8 +33,7 @@ export type Verification = {
 type Found = { row: string; expected: string; found: string };
 
 const runStatement = async (db: Database, statement: SQL): Promise<Found[]> => {
-  const result = await db.execute(sql`select * from (${statement}) as found limit ${namedMax}`);
-  return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Found[];
+  return readRows<Found>(await db.execute(sql`select * from (${statement}) as found limit ${namedMax}`));
 };
 
 /** Verify the books of an organization: every rule, each step as the rows stand at one moment. Nothing is written. */

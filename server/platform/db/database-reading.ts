@@ -13,3 +13,7 @@ export const readAtOnce = <T>(db: Database, statementMs: number, read: (db: Data
     },
     { isolationLevel: "repeatable read", accessMode: "read only" },
   );
+
+/** The rows of a statement that was written as text: each driver answers them in another shape. */
+export const readRows = <T>(result: unknown): T[] =>
+  (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as T[];

@@ -7,6 +7,9 @@ import { createId } from "../ids.ts";
 import { getTrace } from "../telemetry/trace.ts";
 
 /** An entry of the audit log: an action with its actor, subject, organization and client address. */
+/** Who did what no person and no key asked for. */
+export const systemActor = { kind: "system", user_id: null, key_id: null } as const;
+
 export type AuditEntry = {
   /** `product.created`, `member.role_updated`. */
   action: string;
