@@ -7,7 +7,7 @@ import { bookChecks } from "./tables.ts";
 
 /** So many events are read of a seller in one check. */
 const eventsMax = 500;
-/** What money depends on is told by these. */
+/** The kinds of events that say what money depends on. */
 const kinds = ["order", "refund", "subscription", "dispute"];
 
 export type Held = NonNullable<typeof bookChecks.$inferSelect.held>;
@@ -35,7 +35,8 @@ export async function listToCheck(db: Database, now: Date, limit: number): Promi
           and ${isAfter(xid, seq)} and ${events.xid} < (select ${eventHorizon})))`,
       ),
     )
-    .orderBy(organization.id)
+    // Who rested longest comes first: those who are due again by then would else keep all others waiting.
+    .orderBy(sql`${bookChecks.rests_until} nulls first`, organization.id)
     .limit(limit);
   return rows.map(({ id }) => id);
 }
